@@ -1,4 +1,4 @@
-"""Branches, their moves, and tags, as they are found; `moves.py` is what moves a branch."""
+"""Find branches, their moves, and tags; `moves.py` moves branches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _find() -> Any:
 
 @prepared
 def _taken() -> Any:
-    """A branch or a tag that has a name."""
+    """The branch or tag that has a name."""
     other, tag = t.branches.alias("other"), t.tags.c
     wanted: Any = sa.bindparam("wanted")
     branch = sa.select(sa.literal("branch").label("kind")).select_from(other)
@@ -34,7 +34,7 @@ def _taken() -> Any:
 
 
 def _head(by_default: bool) -> Any:
-    """A branch, the default one or one by its name, with the commit that it shows."""
+    """A branch, the default one or one by name, with the commit it shows."""
     b, c, r = t.branches.c, t.commits.c, t.repositories.c
     heads = sa.select(b.name, b.id, b.line_id, b.commit_index)
     heads = heads.add_columns(c.id.label("commit_id"), c.hash, c.generation, c.finished_at)
@@ -46,7 +46,7 @@ def _head(by_default: bool) -> Any:
 
 
 def _start(by_default: bool) -> Any:
-    """The same, with what has a wanted name already."""
+    """The same, with whatever already has the wanted name."""
     is_taken = sa.select(_taken.statement.subquery().c.kind).limit(1).scalar_subquery().label("taken")
     return _head(by_default).add_columns(is_taken)
 
@@ -74,7 +74,7 @@ def find(cx: Connection, repository: RepositoryId, name: str) -> BranchHead | No
 
 
 def find_by_id(cx: Connection, branch: BranchId) -> BranchHead | None:
-    """Find a branch that may have another name by now."""
+    """Find a branch by id; it may have been renamed."""
     b = t.branches.c
     query = sa.select(b.name, b.line_id, b.commit_index).where(b.id == branch)
     row = cx.execute(query).first()
@@ -91,7 +91,7 @@ def find_head(cx: Connection, repository: RepositoryId, name: str | None) -> tup
 def find_start(
     cx: Connection, repository: RepositoryId, name: str | None, wanted: str
 ) -> tuple[CommitHead, str | None] | None:
-    """Find the commit that a branch, None for the default one, shows; and what has the wanted name already."""
+    """Find the commit that a branch (None for the default one) shows, and what already has the wanted name."""
     row = _FIND_START[name is None](cx, {"repository": repository, "branch": name, "wanted": wanted}).first()
     return (_heads(row)[1], row.taken) if row else None
 
@@ -103,7 +103,7 @@ def _heads(row: sa.Row[Any]) -> tuple[BranchHead, CommitHead]:
 
 
 def taken(cx: Connection, repository: RepositoryId, name: str) -> str | None:
-    """Tell whether a branch or a tag has this name."""
+    """Say whether a `branch` or a `tag` has this name; None if neither does."""
     found: str | None = _taken(cx, {"repository": repository, "wanted": name}).scalar()
     return found
 
@@ -124,13 +124,13 @@ def names(cx: Connection, repository: RepositoryId) -> list[str]:
 
 
 def describe(cx: Connection, repository: RepositoryId, showing: Sequence[str] | None = None) -> list[Branch]:
-    """List the branches for users; of `showing`, those that show one of these commits."""
+    """List the branches for users; with `showing`, those that show one of these commits."""
     rows = _only(cx, _DESCRIBED, repository, showing)
     return [Branch(r.name, r.hash, to_datetime(r.created_at)) for r in rows]
 
 
 def _named(table: str, some: bool) -> Any:
-    """Branches or tags with the commits that they show: all, or those of some hashes."""
+    """Branches or tags with the commits they show: all, or those with given hashes."""
     named, c = t.metadata.tables[table], t.commits.c
     own = [x for x in named.c if x.name in ("name", "created_at", "author", "message")]
     shows = (named.c.line_id == c.line_id) & (named.c.commit_index == c.commit_index)
@@ -158,7 +158,7 @@ def _only(cx: Connection, named: _Named, repository: RepositoryId, showing: Sequ
 def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None:
     """Find what a branch showed at a time; None before it was made.
 
-    Moves timed by a wrong clock are taken in their order: one that lies ahead of now has happened all the same.
+    Moves timed by a wrong clock count in their order: one that lies in the future has happened all the same.
     """
     today = now(cx)
     if micros >= today:
@@ -176,7 +176,7 @@ def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None
 
 
 def _move_at(cx: Connection, branch: BranchHead, micros: int) -> sa.Row[Any, Any, Any, Any] | None:
-    """The last move at or before a time: the one of the latest time, unless a wrong clock gave that time."""
+    """The last move at or before a time: the one with the latest time, unless a wrong clock gave that."""
     m = t.branch_moves.c
     query = sa.select(m.id, m.to_line, m.to_index, m.moved_at).where(m.branch_id == branch.id)
     row = cx.execute(query.where(m.moved_at <= micros).order_by(m.moved_at.desc(), m.id.desc()).limit(1)).first()
@@ -205,7 +205,7 @@ def shown_before(cx: Connection, branch: BranchHead, moves: int) -> Position | N
 
 
 def moves(cx: Connection, repository: RepositoryId, name: str, limit: int | None) -> list[BranchMove]:
-    """List the moves of a branch, newest first; of a deleted one too."""
+    """List the moves of a branch, newest first, even if it was deleted."""
     m, before, after = t.branch_moves.c, t.commits.alias(), t.commits.alias()
     latest = sa.select(m.branch_id).where(m.repository_id == repository, m.branch == name)
     there = find(cx, repository, name)
@@ -227,7 +227,7 @@ def moves(cx: Connection, repository: RepositoryId, name: str, limit: int | None
 
 
 def _making(cx: Connection, branch: BranchHead) -> BranchMove:
-    """The making of a branch that has not moved yet."""
+    """The move that made a branch that has not moved since."""
     made = making(cx, {"branch": branch.id}).one()
     c = t.commits.c
     at = (c.line_id == branch.position.line) & (c.commit_index == branch.position.index)
@@ -264,13 +264,13 @@ def create_tag(
 
 
 def remove_tag(cx: Connection, repository: RepositoryId, name: str) -> bool:
-    """Delete a tag; tell whether there was one."""
+    """Delete a tag; return whether there was one."""
     c = t.tags.c
     return cx.execute(sa.delete(t.tags).where(c.repository_id == repository, c.name == name)).rowcount == 1
 
 
 def describe_tags(cx: Connection, repository: RepositoryId, showing: Sequence[str] | None = None) -> list[Tag]:
-    """List the tags for users; of `showing`, those that name one of these commits."""
+    """List the tags for users; with `showing`, those that name one of these commits."""
     rows = _only(cx, _DESCRIBED_TAGS, repository, showing)
     return [Tag(r.name, r.hash, to_datetime(r.created_at), r.author, r.message) for r in rows]
 

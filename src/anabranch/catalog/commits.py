@@ -1,5 +1,7 @@
-"""Whole commits as users see them, read for many at once: a few statements for each stretch of a line, not for each
-commit. Which commits are meant is found by history.py and refs."""
+"""Read whole commits as users see them, with a few statements per stretch of a line, not per commit.
+
+history.py and refs find which commits are meant.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
 
 
 def _lines_above(one: bool) -> Any:
-    """Lines, one or several, and those that they spring from, up to one that entries are not looked up above."""
+    """One or several lines and those they spring from, up to where look-ups of entries end."""
     c, b, above = t.lines.c, t.branches.c, t.lines.alias("above")
     wanted = c.id == sa.bindparam("line") if one else c.id.in_(sa.bindparam("lines", expanding=True))
     first = sa.select(c.id, c.parent_line, c.depth).where(wanted)
@@ -95,7 +97,7 @@ def _lines_named() -> Any:
 
 @dataclass
 class LineNumbers:
-    """The lines of some commits, and those above that entries of their states may be on, read at once."""
+    """The lines of some commits, and those above that may hold entries of their states, read at once."""
 
     cx: Connection
     asked: Iterable[str]
@@ -116,7 +118,7 @@ class LineNumbers:
         return found
 
     def _named_after(self) -> dict[str, str]:
-        """The branch that each line began on: by the name it has, or had when it was deleted."""
+        """The branch each line began on, by its current name or the one it had when deleted."""
         gone = [r for r in self._rows.values() if r.branch is None and _LATER_LINE.match(r.name)]
         stems = {_LATER_LINE.sub(r"\g<branch>", r.name): r.repository_id for r in gone}
         known, repositories = set[str](), list(set(stems.values()))
@@ -130,15 +132,15 @@ class LineNumbers:
         return list(self._rows)
 
     def start(self, line: str) -> int:
-        """The number of the first commit of a line: how many first parents it has."""
+        """The number of a line's first commit: how many first parents it has."""
         return int(self._rows[line].start)
 
     def number(self, position: Position) -> int:
-        """How many first parents a commit has: its place on any branch that it is a first parent of."""
+        """How many first parents a commit has: its number on any branch that has it as a first parent."""
         return self.start(position.line) + position.index
 
     def commit_id(self, position: Position) -> str:
-        """`main/7`: the branch that a commit was made on, and its number there."""
+        """The id of a commit: the branch it was made on and its number there, such as `main/7`."""
         return f"{self._branches[position.line]}/{self.number(position)}"
 
     def before(self, position: Position) -> Position | None:
@@ -149,7 +151,7 @@ class LineNumbers:
         return Position(LineId(row.parent_line), row.parent_index) if row.parent_line else None
 
     def places(self, position: Position) -> Iterator[Position]:
-        """Where an entry of a commit's state may be: as `Clock.entry_positions`."""
+        """Where an entry of a commit's state may be, as `Clock.entry_positions`."""
         at: Position | None = position
         for _ in self._rows:
             if at is None:
@@ -161,12 +163,12 @@ class LineNumbers:
 
 
 def commit_id(cx: Connection, position: Position) -> str:
-    """Read what a commit is called: `main/7`."""
+    """Read the id of a commit, such as `main/7`."""
     return LineNumbers(cx, [position.line]).commit_id(position)
 
 
 def by_number(cx: Connection, repository: RepositoryId, branch: str, number: int) -> Position | None:
-    """Find a commit by its number and a branch that is no more: the newest that was made on such a branch."""
+    """Find a commit by its number on a branch that no longer exists: the newest made on a branch of that name."""
     c = t.lines.c
     later = (c.name > f"{branch}.") & (c.name < f"{branch}/")  # `dev.2`, `dev.3` …
     query = sa.select(c.id, c.name, c.tip).where(c.repository_id == repository, sa.or_(c.name == branch, later))
@@ -188,7 +190,7 @@ def _lost(lines: Iterable[str]) -> Corrupt:
 
 
 def _runs(positions: Iterable[Position]) -> Iterator[LineRun]:
-    """Put the positions of each line together to stretches."""
+    """Join the positions on each line into stretches."""
     by_line: dict[str, list[int]] = defaultdict(list)
     for position in positions:
         by_line[position.line].append(position.index)
@@ -202,7 +204,7 @@ def _runs(positions: Iterable[Position]) -> Iterator[LineRun]:
 
 
 def _on_runs(table: str, columns: str, count: int) -> Any:
-    """Read columns of a table, of all commits on so many stretches."""
+    """Select columns of a table for all commits on a number of stretches."""
     types: dict[str, Any] = {"line": t.commits.c.line_id.type, "low": sa.BigInteger(), "high": sa.BigInteger()}
     rows = [tuple(sa.bindparam(f"{name}_{i}", type_=kind) for name, kind in types.items()) for i in range(count)]
     runs = sa.values(*(sa.column(name, kind) for name, kind in types.items()), name="runs").data(rows).cte("runs")
@@ -228,7 +230,7 @@ _ENTRIES = _reading("ana_entries", "thing_id kind carried dropped")
 
 
 def _read(cx: Connection, reading: _Reading, runs: Sequence[LineRun]) -> list[Any]:
-    """Read what lies on some stretches, in the order of number where there is one."""
+    """Read what lies on some stretches, ordered by number if there is one."""
     found: list[Any] = []
     for part in _parts(runs, LINE_RUNS_PER_STATEMENT):
         count = 1 if len(part) == 1 else LINE_RUNS_PER_STATEMENT
@@ -252,7 +254,7 @@ def _hashes(cx: Connection, positions: Iterable[Position]) -> dict[tuple[str, in
 def _touched_tables(
     cx: Connection, runs: Sequence[LineRun], wanted: set[Position], lines: LineNumbers
 ) -> dict[Position, list[str]]:
-    """Name the tables that commits changed, by the names they had there; a dropped one by its last."""
+    """Name the tables that commits changed, as they were called there; a dropped one by its last name."""
     touched = [
         (position, row)
         for row in _read(cx, _ENTRIES, runs)
@@ -301,7 +303,7 @@ class _Names:
         return found
 
     def full_name(self, at: Position, thing: str) -> str | None:
-        """The name that a thing has at a commit, with its namespaces."""
+        """The full name of a thing at a commit, with its namespaces."""
         parts: list[str] = []
         seen: set[str] = set()
         while thing != ROOT_NAMESPACE and (found := self._last(at, thing)) is not None:

@@ -42,8 +42,8 @@ def find_name(cx: Connection, repository: RepositoryId, at: Clock, parent: Thing
 
 
 def find_similar(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> list[Named]:
-    """Find what has a name that differs in case only, or not at all."""
-    if not name.isascii():  # of which databases disagree what its lower case is
+    """Find things whose name equals this one, ignoring case."""
+    if not name.isascii():  # databases disagree on lower case beyond ASCII
         return [found for found in list_names(cx, repository, at, parent) if found.name.lower() == name.lower()]
     c = t.names.c
     query = sa.select(c.name).distinct().where(c.repository_id == repository, c.parent_id == parent)
@@ -62,7 +62,7 @@ def _names_below() -> Any:
 
 
 def list_names(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId) -> list[Named]:
-    """List the names below a namespace at a commit."""
+    """List the names in a namespace at a commit."""
     found: dict[str, Named | None] = {}
     for line, index in at.entry_positions:
         for row in _names_below(cx, {"repository": repository, "parent": parent, "line": line, "at": index}):
@@ -80,7 +80,7 @@ def _place() -> Any:
 
 
 def _last_place(cx: Connection, at: Clock, thing: str) -> Any:
-    """Find the name that a thing was given last on the way to a commit."""
+    """Find the last name given to a thing on the path to a commit."""
     for line, index in at.entry_positions:
         row = _place(cx, {"thing": thing, "line": line, "at": index}).first()
         if row:
@@ -89,7 +89,7 @@ def _last_place(cx: Connection, at: Clock, thing: str) -> Any:
 
 
 def place_of(cx: Connection, at: Clock, thing: ThingId) -> tuple[ThingId, str] | None:
-    """Find the namespace and the own name of a thing at a commit; None if it has none there."""
+    """Find the namespace and own name of a thing at a commit; None if it has none there."""
     row = _last_place(cx, at, thing)
     if row is None:
         return None
@@ -98,7 +98,7 @@ def place_of(cx: Connection, at: Clock, thing: ThingId) -> tuple[ThingId, str] |
 
 
 def full_name(cx: Connection, at: Clock, thing: str) -> str | None:
-    """Find the name that a thing has at a commit, with its namespaces."""
+    """Find the full name of a thing at a commit, with its namespaces."""
     parts: list[str] = []
     seen: set[str] = set()
     while thing != ROOT_NAMESPACE and (row := _last_place(cx, at, thing)) is not None:
@@ -109,7 +109,7 @@ def full_name(cx: Connection, at: Clock, thing: str) -> str | None:
 
 
 def refuse_loop(seen: set[str], thing: str) -> None:
-    """Refuse a namespace that lies in itself, which no way through namespaces would ever end in."""
+    """Refuse a namespace that lies in itself: a walk up from it would never end."""
     if thing in seen:
         raise Corrupt(f"namespace {thing!r} lies in itself", hint="restore the catalogue from a backup")
     seen.add(thing)
@@ -132,7 +132,7 @@ def find_entry(cx: Connection, at: Clock, thing: ThingId) -> Entry | None:
 
 
 def find_entries(cx: Connection, at: Clock, things: Sequence[ThingId]) -> dict[ThingId, Entry]:
-    """Find the newest entries of many things, each by its index."""
+    """Find the newest entries of many things, each by an index look-up."""
     if len(things) <= _FEW:
         one_by_one = ((thing, find_entry(cx, at, thing)) for thing in things)
         return {thing: entry for thing, entry in one_by_one if entry}
@@ -146,7 +146,7 @@ def find_entries(cx: Connection, at: Clock, things: Sequence[ThingId]) -> dict[T
 
 
 _FEW = 4
-"""So many things are looked for one by one: a statement for all of them is written anew for each number of them."""
+"""Up to this many things are looked up one by one; a statement for all is compiled anew for every count."""
 
 
 def _newest_entries(things: Sequence[ThingId], line: LineId, index: int) -> sa.Select[tuple[object, ...]]:
@@ -179,7 +179,7 @@ def _touched_names() -> Any:
 
 
 def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[set[str], set[tuple[str, str]]]:
-    """Name the things and the names that the commits in these ranges of lines touched."""
+    """List the things and names that the commits in these ranges of lines touched."""
     things: set[str] = set()
     names: set[tuple[str, str]] = set()
     for line, low, high in ranges:
@@ -190,7 +190,7 @@ def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[
 
 
 def touched_between(cx: Connection, one: Clock, other: Clock) -> tuple[set[str], set[tuple[str, str]]]:
-    """Name the things and the names that commits on either way from the last common first parent touched."""
+    """List the things and names that commits touched on either side of the last common first parent."""
     fork = one.fork(other)
     things, names = touched(cx, one.since(fork))
     more_things, more_names = touched(cx, other.since(fork))
@@ -198,7 +198,7 @@ def touched_between(cx: Connection, one: Clock, other: Clock) -> tuple[set[str],
 
 
 def entries_of(cx: Connection, position: Position) -> list[Entry]:
-    """List what one commit says."""
+    """List what one commit says of things."""
     return [_entry(row) for row in _entries_at(cx, {"line": position.line, "at": position.index})]
 
 
@@ -237,7 +237,7 @@ def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
 
 
 def ever_named(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> list[str]:
-    """Find the tables that ever had this name on the way to a commit, those before a checkpoint too."""
+    """Find the tables that ever had this name on the path to a commit, even before a checkpoint."""
     n = t.names.c
     found: list[str] = []
     for line, index in at.positions:
@@ -248,7 +248,7 @@ def ever_named(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
 
 
 def last_named(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> ThingId | None:
-    """Find the table that had this name last on the way to a commit, whether it is still there or not."""
+    """Find the table that last had this name on the path to a commit, whether it still exists or not."""
     n = t.names.c
     for line, index in at.positions:
         query = sa.select(n.thing_id).where(n.repository_id == repository, n.parent_id == parent, n.name == name)
@@ -260,7 +260,7 @@ def last_named(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
 
 
 def first_entry(cx: Connection, at: Clock, things: Sequence[ThingId]) -> Position | None:
-    """Find the commit on the way to another that first says something of these things."""
+    """Find the first commit on the path to another that says something of these things."""
     e = t.entries.c
     for line, index in reversed(at.positions):
         query = sa.select(e.commit_index).where(e.thing_id.in_(things), e.line_id == line, e.commit_index <= index)

@@ -1,4 +1,4 @@
-"""Facts of commits: what each was captured, built or computed from, by key."""
+"""Facts of commits, by key: what each was captured, built or computed from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anabranch.model.ids import LineId, RepositoryId
 
 
 def commits_with(cx: Connection, repository: RepositoryId, key: str) -> list[tuple[Position, str, Any]]:
-    """The commits of a repository that have a fact, newest first: position, hash and the fact's value."""
+    """List the commits of a repository that have a fact, newest first: position, hash and value."""
     c, f = t.commits.c, t.facts.c
     same = (f.line_id == c.line_id) & (f.commit_index == c.commit_index)
     value = cast(f.value, String).label("value")

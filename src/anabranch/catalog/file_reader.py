@@ -1,6 +1,7 @@
-"""A transaction that reads a catalogue's file by statements whose text is known, without SQLAlchemy.
+"""A transaction that reads a catalogue file by prepared SQL texts, without SQLAlchemy.
 
-Whatever else is asked of it opens a connection of SQLAlchemy's over the same transaction."""
+Anything else asked of it opens an SQLAlchemy connection over the same transaction.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from anabranch.catalog.later import Connection
 
 
 class FileReader:
-    """Looks like a connection of SQLAlchemy's to those who read."""
+    """Stands in for an SQLAlchemy connection in reads."""
 
     dialect = SimpleNamespace(name="sqlite")
 
@@ -33,7 +34,7 @@ class FileReader:
         return self._open_over(self._connection)
 
     def end(self) -> bool:
-        """End the transaction; tell whether the connection can begin another."""
+        """End the transaction; return whether the connection can begin another."""
         if "_whole" in self.__dict__:
             self._whole.close()
             return False
@@ -46,7 +47,7 @@ class FileReader:
 
 
 class FoundRows:
-    """The rows of a statement, each with its columns as attributes."""
+    """The rows of a statement, with columns as attributes."""
 
     def __init__(self, cursor: sqlite3.Cursor, of_json: Sequence[str]) -> None:
         self._cursor = cursor
@@ -60,7 +61,7 @@ class FoundRows:
         return list(self)
 
     def first(self) -> Any:
-        """The first row, None if there is none."""
+        """The first row, or None."""
         return next(iter(self), None)
 
     def one(self) -> Any:
@@ -71,7 +72,7 @@ class FoundRows:
         return rows[0]
 
     def scalar(self) -> Any:
-        """The first value of the first row, None if there is none."""
+        """The first value of the first row, or None."""
         found = self.first()
         return found[0] if found else None
 
@@ -82,7 +83,7 @@ class FoundRows:
 
 @cache
 def _row_type(columns: tuple[str, ...], of_json: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
-    """What makes a row of values, with JSON read."""
+    """Return a function that makes rows of values, decoding JSON."""
     made: Any = namedtuple("Row", columns)  # type: ignore[misc]
     places = [columns.index(name) for name in of_json]
     if not places:

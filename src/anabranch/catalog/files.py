@@ -1,7 +1,8 @@
-"""Connections to a catalogue in an SQLite file, also where nobody may write: on a read-only disk, in another's folder.
+"""Connections to a catalogue in an SQLite file, even where it can't be written: a read-only disk, another's folder.
 
-SQLite's log needs a file beside the catalogue that readers share. Where it is not there and can't be made, the
-catalogue is read as one that nobody writes to; `frozen_as` tells afterwards whether somebody did."""
+SQLite's log needs a file beside the catalogue that readers share. If it is missing and can't be made, the catalogue
+is read as if nobody wrote to it; `frozen_as` tells afterwards whether somebody did.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +20,17 @@ from anabranch.settings import FILE_BUSY_TIMEOUT_SECONDS
 _FORBIDDEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 Frozen = tuple[int, int, int]
-"""What tells that a file was written: its identity, its size and when it was changed."""
+"""A file's identity, size and time of change, which tell whether it was written."""
 
 
 class FileConnection(sqlite3.Connection):
-    """A connection; `frozen` is what the file was like, where nothing else would tell that it was written meanwhile."""
+    """A connection; `frozen` is the file's state at opening, if nothing else would tell that it was written since."""
 
     frozen: Frozen | None = None
 
 
 def connect(path: str) -> FileConnection:
-    """Open a catalogue; for reading only, where it can't be written."""
+    """Open a catalogue, read-only if it can't be written."""
     made = _opened(path)
     try:
         made.execute("PRAGMA journal_mode = WAL")
@@ -43,7 +44,7 @@ def connect(path: str) -> FileConnection:
 
 
 def frozen_as(path: str) -> Frozen:
-    """What a catalogue's file is like now."""
+    """The current state of a catalogue's file."""
     found = os.stat(path)
     return found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -66,7 +67,7 @@ def _of_frozen(path: str) -> FileConnection:
 
 
 def _of_copy(path: str, log: Path) -> FileConnection:
-    """Read a copy: what is in the log only would be passed over, and the log can't be read where it is."""
+    """Read a copy: the log can't be read in place, and without it newer commits would be missed."""
     frozen, folder = frozen_as(path), Path(mkdtemp(prefix="anabranch-"))
     copy = folder / "catalog.db"
     shutil.copyfile(path, copy)
@@ -89,7 +90,7 @@ def _opened(path: str, **options: Any) -> FileConnection:
 
 
 def _tried(made: FileConnection) -> FileConnection:
-    """See whether a connection for reading can read."""
+    """Check that a read-only connection can read."""
     try:
         made.execute("PRAGMA query_only = ON")
         made.execute("SELECT count(*) FROM sqlite_schema").fetchone()

@@ -1,4 +1,4 @@
-"""The version of the format that a catalogue is written in, and whether there is one: what opening a store reads."""
+"""Whether a catalogue exists, and its format version: what opening a store reads first."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from anabranch.errors import Corrupt
 
 FORMAT_VERSION = 4
 _NAMES = ("ana_store", "store")
-"""The table of the store's facts: before format 4 it had no prefix, and may be somebody else's."""
+"""The table of the store's facts. Before format 4 it had no prefix, so it may be somebody else's."""
 
 
 def exists(cx: Connection) -> bool:
-    """Tell whether this database holds a store."""
+    """Whether this database holds a store."""
     return _table(cx) is not None
 
 
 def found_version(cx: Connection) -> int:
-    """Read the version that the store was written with."""
+    """Read the format version that the store was written with."""
     found = _fact[facts_table(cx)](cx, {"wanted": ["format_version"]}).scalar()
     if found is None or not re.fullmatch("[0-9]{1,9}", found):
         hint = "restore it from a backup"
@@ -46,7 +46,7 @@ def _table(cx: Connection) -> str | None:
 
 
 def _columns(cx: Connection, table: str) -> set[str]:
-    """The columns of a table; none if it is not there."""
+    """The columns of a table; none if it doesn't exist."""
     if cx.dialect.name == "sqlite":
         return {row.name for row in _file_columns(cx, {"wanted": table})}
     found = sa.inspect(cx)

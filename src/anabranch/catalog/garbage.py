@@ -1,4 +1,4 @@
-"""Finding and removing what nothing needs: commits that nothing reaches, views that no ref reads, objects let go of."""
+"""Find and remove what nothing needs: unreachable commits, views that no ref reads, unlinked objects."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from anabranch.plan.history import reached
 
 _SAID = (t.commits, t.merge_edges, t.provenance, t.facts, t.entries, t.names, t.changes, t.change_references)
 _BY_POSITION = (*_SAID, t.views)
-"""The tables whose rows belong to one commit each."""
+"""The tables whose rows each belong to one commit."""
 
 
 def read_points(cx: Connection, repository: RepositoryId) -> set[Position]:
-    """The commits that are read as they are: what branches, tags, remotes and builds show, open commits build on."""
+    """The commits that are read as they are: shown by branches, tags, remotes or builds, or with open work on them."""
     found = {b.position for b in branches.all_heads(cx, repository)}
     found.update(branches.tag_positions(cx, repository))
     found.update(r.parent for r in open_commits.all_records(cx, repository))
@@ -35,7 +35,7 @@ def read_points(cx: Connection, repository: RepositoryId) -> set[Position]:
 
 
 def unreached_commits(cx: Connection, repository: RepositoryId, moved_since: int) -> dict[LineId, range]:
-    """Find the ends of lines that neither a read point reaches nor a move of a branch since a time."""
+    """Find the ends of lines that no read point reaches, nor any move of a branch since a time."""
     roots = read_points(cx, repository) | _moved(cx, repository, moved_since)
     reach = reached(history.Lines(cx), *roots)
     c = t.commits.c
@@ -45,7 +45,7 @@ def unreached_commits(cx: Connection, repository: RepositoryId, moved_since: int
 
 
 def _moved(cx: Connection, repository: RepositoryId, since: int) -> set[Position]:
-    """The commits that branches left or came to since a time, as far as they are there."""
+    """The commits that branches left or came to since a time, if they still exist."""
     m, c = t.branch_moves.c, t.commits.c
     found: set[Position] = set()
     for line, index in ((m.from_line, m.from_index), (m.to_line, m.to_index)):
@@ -75,7 +75,7 @@ def view_records(cx: Connection, repository: RepositoryId) -> list[ViewRecord]:
 
 
 def views_read(cx: Connection, points: Iterable[Position], things: Sequence[ThingId]) -> set[ViewId]:
-    """Find the views that some tables are read from at some commits; where a table was dropped, none."""
+    """Find the views that some tables are read from at some commits; none for a dropped table."""
     found: set[ViewId] = set()
     for point in points:
         clock = history.clock(cx, point)
@@ -86,7 +86,7 @@ def views_read(cx: Connection, points: Iterable[Position], things: Sequence[Thin
 
 
 def remove(cx: Connection, doomed: Doomed) -> None:
-    """Take commits and views out of the catalogue, with all that belongs to them."""
+    """Remove commits and views from the catalogue, with all that belongs to them."""
     v = t.views.c
     for line, gone in doomed.commits.items():
         on_end = select(v.id).where(v.line_id == line, v.commit_index >= gone.start)
@@ -100,7 +100,7 @@ def remove(cx: Connection, doomed: Doomed) -> None:
 
 
 def _shorten(cx: Connection, line: LineId, length: int) -> None:
-    """A line that lost its end belongs to no branch any more: its indexes would be given twice."""
+    """Detach a line that lost its end from its branch, so that no index is given twice."""
     here = t.lines.c.id == line
     if length:
         cx.execute(update(t.lines).where(here).values(tip=length - 1, branch_id=""))

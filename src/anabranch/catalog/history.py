@@ -1,4 +1,4 @@
-"""Reading history: clocks, commits, refs, ancestry. Every look-up is an indexed query."""
+"""Read history: clocks, commits, refs, ancestry. Every look-up is an indexed query."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from anabranch.plan.history import Edge, Step
 
 
 def to_datetime(micros: int) -> datetime:
-    """Turn the catalogue's time into an aware datetime."""
+    """Convert the catalogue's time to an aware datetime."""
     seconds, rest = divmod(micros, 1_000_000)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest)
 
 
 def to_micros(moment: datetime) -> int:
-    """Turn an aware datetime into the catalogue's time."""
+    """Convert an aware datetime to the catalogue's time."""
     delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
@@ -32,8 +32,9 @@ def to_micros(moment: datetime) -> int:
 def _lines_to() -> Any:
     """The lines that lead to a commit.
 
-    Each is looked up once, where it is reached: PostgreSQL reads all lines for a join with what it takes for a hundred.
-    Generations fall on the way, so that it ends whatever the lines say."""
+    Each is read as it is reached: a join afterwards would make PostgreSQL, which guesses 100 rows, scan all lines.
+    Generations must fall on the way, so that the walk ends even if lines are damaged.
+    """
     line, above = t.lines.alias("line"), t.lines.alias("above")
     up = (
         sa.select(line.c.id, sa.bindparam("at", type_=line.c.tip.type).label("at"), sa.literal(0).label("hop"))
@@ -68,13 +69,13 @@ def _head() -> Any:
 
 
 def head(cx: Connection, position: Position) -> CommitHead | None:
-    """Read what publishing needs to know of a commit; None if there is none."""
+    """Read what publishing needs to know of a commit; None if it doesn't exist."""
     row = _head(cx, {"line": position.line, "at": position.index}).first()
     return CommitHead(position, CommitId(row.id), row.hash, row.generation, row.finished_at) if row else None
 
 
 def by_hash(cx: Connection, repository: RepositoryId, prefix: str) -> list[Position]:
-    """Find the commits whose hash starts with this prefix, two at most."""
+    """Find the commits whose hash starts with this prefix, at most two."""
     rows = _by_hash(cx, {"repository": repository, "low": prefix, "high": prefix + "g"})
     return [Position(LineId(r.line_id), r.commit_index) for r in rows]
 
@@ -104,7 +105,7 @@ _PAGE = 256
 
 @prepared
 def _edges_below() -> Any:
-    """A page of the edges of a line from an edge on, highest commit first."""
+    """A page of a line's edges from an edge on, highest commit first."""
     m = t.merge_edges.c
     at, number = sa.bindparam("at", type_=m.commit_index.type), sa.bindparam("number", type_=m.number.type)
     query = sa.select(m.commit_index, m.number, m.generation, m.parent_line, m.parent_index, m.parent_generation)
@@ -115,7 +116,7 @@ def _edges_below() -> Any:
 
 @dataclass(frozen=True)
 class Lines:
-    """Answers what the search for ancestors asks: the next steps down from a commit, a page of a line at a time."""
+    """Supplies the ancestor search with the next steps down from a commit, a page of a line at a time."""
 
     cx: Connection
     _generations: dict[Position, int] = field(default_factory=dict, repr=False, compare=False)
@@ -128,7 +129,7 @@ class Lines:
         return self._generations[position]
 
     def below(self, position: Position) -> Iterator[Step]:
-        """Yield the parents met while going down the line, highest commit first."""
+        """Yield the parents met on the way down a line, highest commit first."""
         last = (position.index, 0)
         while True:
             rows = _edges_below(self.cx, {"line": position.line, "at": last[0], "number": last[1]}).all()
@@ -168,12 +169,12 @@ class LogFilter:
     since: int | None = None
     until: int | None = None
     words: str | None = None
-    """A text that the message contains."""
+    """Text that the message contains."""
 
 
 @dataclass(frozen=True)
 class LogRow:
-    """One commit on the way down a line; `shown` tells whether the filter lets it through."""
+    """One commit on the way down a line; `shown` says whether the filter lets it through."""
 
     position: Position
     finished_at: int
@@ -204,7 +205,7 @@ def _filtered_page(wanted: LogFilter) -> sa.Select[Any]:
     if wanted.until is not None:
         conditions.append(c.finished_at <= wanted.until)
     if wanted.words:
-        conditions.append(sa.func.replace(c.message, wanted.words, "") != c.message)  # LIKE has its own idea of case
+        conditions.append(sa.func.replace(c.message, wanted.words, "") != c.message)  # LIKE may ignore case
     if wanted.thing_ids is not None:
         here = (e.line_id == c.line_id) & (e.commit_index == c.commit_index)
         conditions.append(sa.exists().where(here & e.thing_id.in_(wanted.thing_ids) & ~e.carried))
@@ -214,7 +215,7 @@ def _filtered_page(wanted: LogFilter) -> sa.Select[Any]:
 
 
 def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> list[LogRow]:
-    """Read down a line from a position: the commits that the filter shows, those with more parents, and the first."""
+    """Read down a line from a position: the commits the filter shows, merges, and the line's first commit."""
     asked = {"line": top.line, "at": top.index, "most": limit}
     found: Any = _page(cx, asked) if wanted == LogFilter() else cx.execute(_filtered_page(wanted), asked)
     rows = found.all()
@@ -235,7 +236,7 @@ def _parents_after_the_first() -> Any:
 
 
 def _further_parents(cx: Connection, line: LineId, low: int, high: int) -> dict[Position, list[Position]]:
-    """Read the parents of merge commits after the first, on a stretch of a line."""
+    """Read the further parents of merge commits on a stretch of a line."""
     found = dict[Position, list[Position]]()
     for row in _parents_after_the_first(cx, {"line": line, "low": low, "high": high}):
         merge = Position(line, row.commit_index)
@@ -244,7 +245,7 @@ def _further_parents(cx: Connection, line: LineId, low: int, high: int) -> dict[
 
 
 def further_parents(cx: Connection, position: Position) -> list[Position]:
-    """Read the parents of a merge commit after the first."""
+    """Read the further parents of a merge commit."""
     return _further_parents(cx, position.line, position.index, position.index).get(position, [])
 
 

@@ -1,4 +1,4 @@
-"""Jobs and their shards: a diary. What a job published is recorded by commits alone."""
+"""A log of jobs and their shards. What a job published is recorded by commits alone."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from anabranch.model.ids import RepositoryId, new_id
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job, as the catalogue remembers it: one code with one set of inputs, however often it was tried."""
+    """A job as the catalogue keeps it: one code with one set of inputs, however often it was tried."""
 
     id: str
     name: str
     key: str
     branch: str
     state: str
-    """running, failed, published."""
+    """running, failed or published."""
     inputs: Mapping[str, Any]
-    """By name: what the input is called, and the commit that it is read at."""
+    """By name: what the input is called, and the commit it is read at."""
     options: Mapping[str, Any]
     """What was asked for, and where its function is."""
     prefix: str
-    """The name of the folder that its shards work in."""
+    """The name of the folder its shards work in."""
     shard_count: int
     author: str
     started_at: int
@@ -40,7 +40,7 @@ class JobRecord:
 
 
 def begin_job(cx: Connection, repository: RepositoryId, asked: Mapping[str, Any]) -> JobRecord:
-    """Note that a job begins, or goes on if it has begun before and was not published."""
+    """Record that a job begins, or resumes if it began before and was not published."""
     begun = {"state": "running", "error": None, "started_at": now(cx), "finished_at": None, **asked}
     known = select(jobs.c.id).where(
         jobs.c.repository_id == repository, jobs.c.key == asked["key"], jobs.c.state != "published"
@@ -55,7 +55,7 @@ def begin_job(cx: Connection, repository: RepositoryId, asked: Mapping[str, Any]
 
 
 def end_job(cx: Connection, id_: str, ending: Ending, shards: Sequence[Mapping[str, Any]]) -> None:
-    """Note how a job ended, and what became of each of its shards."""
+    """Record how a job ended, and what became of each shard."""
     cx.execute(update(jobs).where(jobs.c.id == id_).values(**ending.values(cx)))
     cx.execute(job_shards.delete().where(job_shards.c.job_id == id_))
     if shards:
@@ -63,7 +63,7 @@ def end_job(cx: Connection, id_: str, ending: Ending, shards: Sequence[Mapping[s
 
 
 def note_published(cx: Connection, repository: RepositoryId, key: str, commit: str) -> None:
-    """Note what a driver could not that died right after it published."""
+    """Record a publication for a driver that died right after it."""
     of_key = (jobs.c.repository_id == repository) & (jobs.c.key == key) & (jobs.c.state != "published")
     cx.execute(update(jobs).where(of_key).values(**Ending("published", commit).values(cx)))
 
@@ -79,7 +79,7 @@ def list_jobs(
 
 
 def list_shards(cx: Connection, job: str) -> list[Row[Any]]:
-    """List what became of the shards of a job."""
+    """List what became of a job's shards."""
     return list(cx.execute(select(job_shards).where(job_shards.c.job_id == job).order_by(job_shards.c.number)))
 
 

@@ -1,4 +1,4 @@
-"""SQLAlchemy and the catalogue's tables, imported when something is first asked of them: short reads need neither."""
+"""SQLAlchemy and the catalogue's tables, imported on first use: short reads need neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases, by which one process at a time works at something, and how work that runs by itself ends."""
+"""Leases, which let one process at a time work on something, and how runs and jobs end."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Ending:
 
     @classmethod
     def failed(cls, error: BaseException) -> Ending:
-        """The ending of what an error stopped."""
+        """The ending of work that an error stopped."""
         return cls("failed", error={"kind": type(error).__name__, "message": str(error)})
 
     def values(self, cx: Connection) -> dict[str, Any]:
-        """As columns of a row."""
+        """The ending as columns of a row."""
         return {"state": self.state, "commit_hash": self.commit, "error": self.error, "finished_at": now(cx)}
 
 
 def take_lease(cx: Connection, repository: RepositoryId, name: str, holder: str, for_microseconds: int) -> str | None:
-    """Take or renew a lease; gives who has it, if somebody else does and has not let it run out."""
+    """Take or renew a lease; if somebody else still holds it, return who."""
     moment, full = now(cx), f"{repository}/{name}"
     found = cx.execute(select(leases).where(leases.c.name == full).with_for_update()).one_or_none()
     if found is not None and found.holder != holder and found.until > moment:
@@ -52,6 +52,6 @@ def end_lease(cx: Connection, repository: RepositoryId, name: str, holder: str) 
 
 
 def lease_holders(cx: Connection, repository: RepositoryId) -> dict[str, str]:
-    """Who holds which lease that has not run out, by the lease's name."""
+    """The holders of leases that have not run out, by the lease's name."""
     query = select(leases).where(leases.c.repository_id == repository, leases.c.until > now(cx))
     return {row.name.partition("/")[2]: row.holder for row in cx.execute(query)}

@@ -1,4 +1,4 @@
-"""The catalogue's tables of types that are shown in users' databases: live tables, and sequences for their keys."""
+"""The catalogue's tables about what is shown in users' databases: live tables, and sequences for their keys."""
 
 from __future__ import annotations
 

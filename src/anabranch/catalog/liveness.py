@@ -1,4 +1,4 @@
-"""What keeps an object alive: links of changes, references, views, open commits and merges, and of other objects."""
+"""What keeps an object alive: links from changes, references, views, open commits, open merges and other objects."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ LINKS = (
     (t.open_merges, t.open_merges.c.conflicts_id),
     (t.object_links, t.object_links.c.pack_id),
 )
-"""Every table that links objects, and the column that does. An object is alive if one of them has it, or if a manifest
-that is alive lists it."""
+"""Every table that links objects, with the linking column.
+
+An object is alive if one of them links it, or if a manifest that is alive lists it.
+"""
 _m = t.manifest_members.c
 
 
 def alive(cx: Connection, ids: Iterable[ObjectId], without: Doomed = _NOTHING) -> set[ObjectId]:
-    """Tell which of some objects are linked, in any repository, when what is doomed does not count."""
+    """Find which objects are linked, in any repository, not counting links from what is doomed."""
     wanted = list(ids)
     found, listed = _linked(cx, wanted, without), list[tuple[ObjectId, ObjectId]]()
     for chunk in chunks(wanted):
@@ -55,7 +57,7 @@ def _is_doomed(row: Any, doomed: Doomed) -> bool:
 
 
 def linked_by(cx: Connection, doomed: Doomed) -> dict[ObjectId, Kind]:
-    """List the objects that doomed rows link, each with the kind of row: of both kinds, commits."""
+    """List the objects that doomed rows link, with the kind of row; commits, if both kinds do."""
     v, found = t.view_objects.c, dict[ObjectId, Kind]()
     for chunk in chunks(sorted(doomed.views)):
         found.update((ObjectId(x), "views") for x in cx.scalars(select(v.object_id).where(v.view_id.in_(chunk))))
@@ -87,7 +89,7 @@ def _none(links: Select[Any]) -> ColumnElement[bool]:
 
 
 def linked_in(repository: RepositoryId) -> list[Select[Any]]:
-    """The ids of objects that a repository links, one query for each kind of link."""
+    """Queries for the ids of objects that a repository links, one per kind of link."""
     here = select(t.lines.c.id).where(t.lines.c.repository_id == repository)
     opened = select(t.open_commits.c.id).where(t.open_commits.c.repository_id == repository)
     viewed = select(t.views.c.id).where(t.views.c.line_id.in_(here))
@@ -102,14 +104,15 @@ def linked_in(repository: RepositoryId) -> list[Select[Any]]:
     direct.append(select(_m.object_id).where(or_(*(_m.manifest_id.in_(q) for q in direct))))
     p = t.object_links.c
     packs = select(p.pack_id).where(or_(*(p.object_id.in_(q) for q in direct))).cte("packs", recursive=True)
-    packs = packs.union(select(p.pack_id).where(p.object_id == packs.c.pack_id))  # lists of blocks name other packs
+    packs = packs.union(select(p.pack_id).where(p.object_id == packs.c.pack_id))  # lists of blocks name further packs
     return [*direct, select(packs.c.pack_id)]
 
 
 def link_rows(cx: Connection, wanted: Sequence[StoredObject]) -> set[ObjectId]:
-    """Give objects that are about to be linked directly rows of their own, if only a manifest tells of them.
+    """Give objects that are about to be linked directly rows of their own, if so far only a manifest describes them.
 
-    Returns the ids of those that are gone."""
+    Returns the ids of those that are gone.
+    """
     ids = [o.id for o in wanted]
     rowless = set(ids) - find(cx, ids).keys()
     listed = listing(cx, sorted(rowless)).keys() if rowless else set()
@@ -118,7 +121,7 @@ def link_rows(cx: Connection, wanted: Sequence[StoredObject]) -> set[ObjectId]:
 
 
 def leave_to_manifests(cx: Connection, made: Iterable[NewObject]) -> None:
-    """Forget the rows of older objects that a new manifest lists, if nothing links them directly any more."""
+    """Delete the rows of older objects that a new manifest lists, if nothing links them directly any more."""
     brought = list(made)
     new = {o.stored.id for o in brought}
     listed = [id_ for o in brought for id_ in o.listed if id_ not in new]

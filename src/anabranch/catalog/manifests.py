@@ -1,7 +1,8 @@
-"""Objects that manifests list: the catalogue knows which manifest lists which id, the manifest all else of them.
+"""Objects listed by manifests: the catalogue knows only their ids, the manifest everything else.
 
-A listed object has a row of its own only where something links it directly, too: a view that split its manifest, an
-open commit, a merge that took some of them."""
+A listed object has a row of its own only if something also links it directly: a view that split its manifest,
+an open commit, or a merge that took some of them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from anabranch.settings import IDS_PER_STATEMENT
 
 @cache
 def changed() -> sa.Join:
-    """Changes, with a row for each object that a manifest among them lists."""
+    """Changes, with one row per object that a manifest among them lists."""
     return t.changes.outerjoin(t.manifest_members, t.manifest_members.c.manifest_id == t.changes.c.object_id)
 
 
@@ -28,12 +29,12 @@ def changed_id() -> sa.Label[Any]:
 
 
 def in_order() -> tuple[Any, Any]:
-    """By what the objects of a change are sorted."""
+    """The sort order of a change's objects."""
     return t.changes.c.number, t.manifest_members.c.object_id
 
 
 def linking(ids: Sequence[ObjectId], *columns: Any) -> list[sa.Select[Any]]:
-    """Ask for the changes that link objects, directly or by a manifest; the first column is the object."""
+    """Select the changes that link objects, directly or by a manifest; the first column is the object."""
     c, m = t.changes.c, t.manifest_members.c
     direct = sa.select(c.object_id, *columns).select_from(t.changes).where(c.object_id.in_(ids))
     listed = t.changes.join(t.manifest_members, m.manifest_id == c.object_id)
@@ -41,7 +42,7 @@ def linking(ids: Sequence[ObjectId], *columns: Any) -> list[sa.Select[Any]]:
 
 
 def listing(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, ObjectId]:
-    """For each of some objects that a manifest lists, one that does."""
+    """Map each object that a manifest lists to one that does."""
     found: dict[ObjectId, ObjectId] = {}
     for start in range(0, len(ids), IDS_PER_STATEMENT):
         rows = _listing(cx, {"ids": ids[start : start + IDS_PER_STATEMENT]})
@@ -57,13 +58,13 @@ def _listing() -> Any:
 
 
 def members_of(cx: Connection, manifest: ObjectId) -> set[ObjectId]:
-    """The objects that the catalogue says a manifest lists."""
+    """The objects that a manifest lists, according to the catalogue."""
     m = t.manifest_members.c
     return {ObjectId(id_) for id_ in cx.scalars(sa.select(m.object_id).where(m.manifest_id == manifest))}
 
 
 def lying_elsewhere(cx: Connection, manifest: ObjectId) -> set[ObjectId]:
-    """Those of the objects that a manifest lists which lie outside of the store's own root by now."""
+    """The objects in a manifest that now lie outside the store's own root."""
     p, m = remote_tables.object_places.c.object_id, t.manifest_members.c
     query = sa.select(p).join(t.manifest_members, m.object_id == p).where(m.manifest_id == manifest)
     return {ObjectId(id_) for id_ in cx.scalars(query)}

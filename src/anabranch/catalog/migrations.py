@@ -1,4 +1,4 @@
-"""The catalogue's tables are made here, and brought up to date: an older store step by step, a newer one refused."""
+"""Make the catalogue's tables and bring them up to date: an older store step by step, a newer one refused."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from anabranch.errors import Corrupt, InvalidRequest
 Migration = Callable[[Connection], None]
 
 metadata = t.metadata
-"""All tables, also those of the modules that only make them known to it."""
+"""All tables, including those of modules imported only to register them."""
 assert {live_tables.sequences, remote_tables.remotes, work_tables.jobs} <= set(metadata.tables.values())
 
 
 def _to_2(cx: Connection) -> None:
-    """Branches tell who made them, those that are there by a move; objects of a view have turns, so far 0."""
+    """Branches record who made them (older ones in a move); a view's objects have turns, all 0 so far."""
     cx.execute(text("ALTER TABLE branches ADD COLUMN author TEXT"))
     cx.execute(text("ALTER TABLE view_objects ADD COLUMN turn INTEGER NOT NULL DEFAULT 0"))
 
 
 def _to_3(cx: Connection) -> None:
-    """Objects of a change have steps, so far one for each commit; merges can be kept open."""
+    """A change's objects have steps, one per commit so far; merges can be kept open."""
     cx.execute(text("ALTER TABLE changes ADD COLUMN step INTEGER NOT NULL DEFAULT 0"))
     _OF_3.create_all(cx)
 
@@ -66,7 +66,7 @@ Table(
 
 
 def _to_4(cx: Connection) -> None:
-    """Tables have a prefix; objects and schemas belong to the store; commits tell by which recipe they were hashed."""
+    """Tables get a prefix; objects and schemas belong to the store; commits record the recipe of their hash."""
     metadata.create_all(cx, checkfirst=False)
     for made in (*_HISTORY_OF_3, *_CONTENT_OF_3, *_OBJECTS_OF_3, *_OPEN_OF_3):
         _take_over(cx, made.name.removeprefix("ana_"), made)
@@ -84,7 +84,7 @@ _NEW_IN_4 = {"commits": {"recipe": literal(1)}, "lines": {"start": literal(0)}}
 
 
 def _number_lines(cx: Connection) -> None:
-    """Note the number of the first commit of each line: how many first parents it has."""
+    """Record the number of each line's first commit: how many first parents it has."""
     c = t.lines.c
     parents = {r.id: (r.parent_line, r.parent_index) for r in cx.execute(select(c.id, c.parent_line, c.parent_index))}
     starts: dict[str, int] = {}
@@ -117,7 +117,7 @@ def _take_over(cx: Connection, name: str, made: Table) -> None:
 CONTINUE_MOVES = "SELECT setval(pg_get_serial_sequence('ana_branch_moves', 'id'), max(id)) FROM ana_branch_moves"
 
 MIGRATIONS: Mapping[int, Migration] = {1: _to_2, 2: _to_3, 3: _to_4}
-"""From version n to n + 1. A migration runs in the opening transaction, so that a crash leaves the old version."""
+"""From version n to n + 1. Migrations run in the opening transaction, so a crash leaves the old version."""
 
 
 def create(cx: Connection, facts: Mapping[str, str]) -> None:
@@ -129,7 +129,7 @@ def create(cx: Connection, facts: Mapping[str, str]) -> None:
 
 def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS) -> None:
     """Bring the store to the latest version; refuse one that a newer Anabranch wrote."""
-    if cx.dialect.name != "sqlite":  # where one writes at a time
+    if cx.dialect.name != "sqlite":  # SQLite has one writer at a time
         cx.execute(text(f"SELECT pg_advisory_xact_lock({_UPGRADING})"))
     version = found_version(cx)
     if version > latest:
@@ -144,4 +144,4 @@ def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping
 
 
 _UPGRADING = 4162618327
-"""The lock of those who upgrade a store, so that two openers do it once."""
+"""An advisory lock for upgrades, so that two openers upgrade only once."""

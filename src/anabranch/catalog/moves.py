@@ -1,6 +1,7 @@
-"""The one road for every move of a branch: made, published to, forwarded, reset, rebased, renamed or removed.
+"""The one path for every move of a branch: made, published to, forwarded, reset, rebased, renamed or removed.
 
-Whoever has to move with branches listens here: in the same transaction, so that both happen or neither."""
+Whoever must move along with branches listens here, in the same transaction, so that both happen or neither.
+"""
 
 from __future__ import annotations
 
@@ -45,27 +46,28 @@ class Move:
 
     repository: RepositoryId
     branch: BranchHead
-    """The branch as it was found, or as it is made."""
+    """The branch as it was found, or as it is being made."""
     before: Position | None
-    """What it showed; None for a branch that is made."""
+    """What it showed; None for a branch being made."""
     after: Position | None
-    """What it shows from now on; None for a branch that is removed."""
+    """What it shows from now on; None for a branch being removed."""
     author: str
     verb: str
     commit_id: CommitId | None = None
-    """The commit that is published by this move, if one is."""
+    """The commit that this move publishes, if any."""
     moved_at: int | None = None
     renamed_to: str | None = None
 
 
 MoveListener = Callable[[Connection, Move], None]
-"""Called with the connection before COMMIT, after the move is written; if it raises, nothing happens at all."""
+"""Called with the connection after the move is written, before COMMIT; if it raises, nothing happens at all."""
 
 
 def apply(cx: Connection, move: Move, listeners: Sequence[MoveListener] = ()) -> None:
     """Write a move, and let listeners join its transaction; raise HeadMoved if the branch shows another commit.
 
-    Whoever moves a branch has locked the repository before."""
+    The caller must have locked the repository.
+    """
     if move.before is None:
         _create(cx, move)
     elif move.after is None:
@@ -85,7 +87,7 @@ def new_branch(repository: RepositoryId, name: str, at: Position, author: str, c
 
 
 def _create(cx: Connection, move: Move) -> None:
-    """Make a branch: one row. While it has not moved it tells its making itself, so no move is written."""
+    """Make a branch: one row. It records its own making, so no move is written until it moves."""
     head = move.branch
     values = {"repository_id": move.repository, "name": head.name, "id": head.id}
     at = {"line_id": head.position.line, "commit_index": head.position.index}
@@ -93,7 +95,7 @@ def _create(cx: Connection, move: Move) -> None:
 
 
 def _advance(cx: Connection, move: Move, before: Position, after: Position) -> None:
-    """Let a branch show another commit, if it still shows what is expected."""
+    """Point a branch at another commit, if it still shows the expected one."""
     expected = {"repository": move.repository, "branch": move.branch.name, "branch_id": move.branch.id}
     ends = {"from_line": before.line, "from_index": before.index, "to_line": after.line, "to_index": after.index}
     if _move(cx, {**expected, **ends}).rowcount != 1:
@@ -102,10 +104,10 @@ def _advance(cx: Connection, move: Move, before: Position, after: Position) -> N
 
 
 def _rename(cx: Connection, move: Move, name: str) -> None:
-    """Give a branch another name; its id and so its history stay."""
+    """Rename a branch; its id, and so its history, stays."""
     old, repository = move.branch, move.repository
     if branches.last_move(cx, {"branch": old.id}).scalar() is None:
-        _record_making(cx, move)  # under the name that it was made with
+        _record_making(cx, move)  # under its original name
     b = t.branches.c
     cx.execute(sa.update(t.branches).where(b.repository_id == repository, b.name == old.name).values(name=name))
     _record(cx, replace(move, branch=replace(old, name=name)))
@@ -122,7 +124,7 @@ def _remove(cx: Connection, move: Move) -> None:
 
 
 def _record(cx: Connection, move: Move) -> None:
-    """Keep a move, the first together with the making. Times don't run backwards on one branch, if clocks go right."""
+    """Record a move, and before a branch's first one its making. Times never run backwards unless a clock was wrong."""
     last = branches.last_move(cx, {"branch": move.branch.id}).scalar()
     if last is None:
         last = _record_making(cx, move)
@@ -130,7 +132,7 @@ def _record(cx: Connection, move: Move) -> None:
 
 
 def _record_making(cx: Connection, move: Move) -> int:
-    """Write the move that made a branch, which only its row has said so far; returns its time."""
+    """Record the making of a branch, which only its row has told so far; return its time."""
     made = branches.making(cx, {"branch": move.branch.id}).one()
     making = Move(move.repository, move.branch, None, move.branch.position, made.author, "branch")
     _insert_move(cx, making, made.created_at)
@@ -156,7 +158,7 @@ def _insert_move(cx: Connection, move: Move, moved_at: int) -> None:
 
 
 def record_first(cx: Connection, move: Move, created_at: int) -> None:
-    """Make the first branch of a repository, together with the commit that it shows."""
+    """Make the first branch of a repository, together with the commit it shows."""
     head = move.branch
     values = {"repository_id": move.repository, "name": head.name, "id": head.id, "created_at": created_at}
     cx.execute(t.branches.insert(), {**values, "line_id": head.position.line, "commit_index": head.position.index})

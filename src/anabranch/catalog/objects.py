@@ -33,7 +33,7 @@ def _contents(count: int) -> Any:
 
 
 _CONTENTS = {count: Prepared(_contents, count) for count in (1, 8, OBJECTS_PER_STATEMENT)}
-"""One statement for up to so many ids; those that are fewer come more than once."""
+"""Statements for up to so many ids; fewer are padded by repeating the last."""
 
 
 def contents(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, bytes]:
@@ -47,7 +47,7 @@ def contents(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, bytes]:
 
 
 def find(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, StoredObject]:
-    """Find objects by id; those that are gone are left out."""
+    """Find objects by id, leaving out those that are gone."""
     found: dict[ObjectId, StoredObject] = {}
     for chunk in chunks(ids):
         for row in _found(cx, {"ids": chunk}):
@@ -73,19 +73,20 @@ def manifests(cx: Connection) -> list[StoredObject]:
 
 
 def in_root(cx: Connection) -> list[StoredObject]:
-    """Find all objects in files of the store's own root that have rows of their own."""
+    """Find all objects that are files in the store's own root and have rows of their own."""
     return [stored(row) for row in cx.execute(sa.select(t.objects).where(t.objects.c.path.is_not(None)))]
 
 
 def paths(cx: Connection) -> Iterator[str]:
-    """Yield the paths of all files that rows of the catalogue name; what its manifests name comes on top."""
+    """Yield the paths of all files named by rows of the catalogue; manifests name further ones."""
     return iter(cx.scalars(sa.select(t.objects.c.path).where(t.objects.c.path.is_not(None))))
 
 
 def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None = None) -> None:
-    """Register new objects, made now if nothing else is said, with the bytes of inline ones and the packs they need.
+    """Insert new objects, made now unless said otherwise, with the bytes of inline ones and links to their packs.
 
-    Those that a manifest among them lists get no row: it tells all of them."""
+    Objects that a manifest among them lists get no row: the manifest describes them.
+    """
     made = list(objects)
     inside = {id_ for o in made for id_ in o.listed}
     insert_rows(cx, [o.stored for o in made if o.stored.id not in inside], created_at)
@@ -101,7 +102,7 @@ def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None 
 
 
 def insert_rows(cx: Connection, objects: Sequence[StoredObject], created_at: int | None = None) -> None:
-    """Describe objects in rows of their own, made now if nothing else is said."""
+    """Insert rows for objects, made now unless said otherwise."""
     if objects:
         at = now(cx) if created_at is None else created_at
         cx.execute(t.objects.insert(), [_values(o, at) for o in objects])
@@ -133,26 +134,26 @@ def _schemas() -> Any:
 
 
 def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:
-    """Note the time from which on objects are not linked any more."""
+    """Record that objects are unlinked from now on."""
     moment = now(cx)
     for chunk in chunks(list(ids)):
         cx.execute(sa.update(t.objects).where(t.objects.c.id.in_(chunk)).values(created_at=moment))
 
 
 def hold(cx: Connection) -> None:
-    """Let no object be removed until the end of this transaction, which is about to link some."""
-    if cx.dialect.name != "sqlite":  # which has one writer at a time
+    """Keep objects from being removed until the end of this transaction, which is about to link some."""
+    if cx.dialect.name != "sqlite":  # SQLite has one writer at a time
         cx.execute(sa.text("LOCK TABLE ana_objects IN ROW SHARE MODE"))
 
 
 def seize(cx: Connection) -> None:
-    """Wait for those that link objects, and let no other begin until the end of this transaction."""
+    """Wait for transactions that link objects, and keep others from starting until the end of this one."""
     if cx.dialect.name != "sqlite":
         cx.execute(sa.text("LOCK TABLE ana_objects IN EXCLUSIVE MODE"))
 
 
 def remove(cx: Connection, ids: Sequence[ObjectId]) -> None:
-    """Forget objects that nothing links any more; the packs that they needed are let go of now."""
+    """Remove objects that nothing links; their packs and listed objects count as unlinked from now on."""
     for chunk in chunks(ids):
         needed = sa.select(t.object_links.c.pack_id).where(t.object_links.c.object_id.in_(chunk))
         listed = sa.select(t.manifest_members.c.object_id).where(t.manifest_members.c.manifest_id.in_(chunk))
@@ -166,7 +167,7 @@ def remove(cx: Connection, ids: Sequence[ObjectId]) -> None:
 
 
 def insert_schemas(cx: Connection, made: Iterable[Schema]) -> None:
-    """Keep schemas, those that are not there yet; a schema never changes."""
+    """Insert schemas that are not there yet; a schema never changes."""
     given = {s.id: s for s in made}
     known = set(cx.scalars(sa.select(t.schemas.c.id).where(t.schemas.c.id.in_(given)))) if given else set()
     new = [s for s in given.values() if s.id not in known]
@@ -176,7 +177,7 @@ def insert_schemas(cx: Connection, made: Iterable[Schema]) -> None:
 
 
 def remove_schemas(cx: Connection) -> None:
-    """Forget the schemas that no entry and no object names any more."""
+    """Delete the schemas that no entry and no object names any more."""
     named = (sa.select(c).where(c.is_not(None)) for c in (t.entries.c.schema_id, t.objects.c.schema_id))
     cx.execute(sa.delete(t.schemas).where(*(t.schemas.c.id.not_in(q) for q in named)))
     cx.execute(sa.delete(t.schema_columns).where(t.schema_columns.c.schema_id.not_in(sa.select(t.schemas.c.id))))
@@ -225,7 +226,7 @@ def stored(row: sa.Row[Any]) -> StoredObject:
 
 
 def _check(row: sa.Row[Any]) -> None:
-    """Refuse a row that was never written by us."""
+    """Refuse a row that we can't have written."""
     lists, sizes = (row.touched, row.key_low or [], row.key_high or []), (row.size_bytes, row.row_count)
     is_own = row.kind in get_args(ObjectKind) and all(isinstance(n, int) and n >= 0 for n in sizes)
     is_own = is_own and all(isinstance(x, list) for x in lists) and len(lists[1]) == len(lists[2])

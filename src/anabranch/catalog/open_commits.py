@@ -35,7 +35,7 @@ class OpenRecord:
 
 
 def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None:
-    """Register an open commit; a branch has one working set at most."""
+    """Insert an open commit; a branch has at most one working set."""
     values = {
         "id": record.id,
         "repository_id": repository,
@@ -84,7 +84,7 @@ def _records() -> Any:
 
 
 def _origin(said: Any) -> Origin:
-    """What an open commit is made from; before format 4 that was a hash."""
+    """An open commit's origin; before format 4, just a hash."""
     return Origin(said) if isinstance(said, str) else Origin(*said)
 
 
@@ -106,7 +106,7 @@ def save(
     changed: Iterable[tuple[str, dict[str, Any] | None]],
     made: Iterable[NewObject],
 ) -> bool:
-    """Keep the parts that a statement changed, with its objects, if nobody else wrote since `version`."""
+    """Save the parts that a statement changed, with its objects; False if somebody else wrote since `version`."""
     o = t.open_commits.c
     unchanged = (o.id == open_id) & (o.version == version)
     if cx.execute(sa.update(t.open_commits).where(unchanged).values(version=version + 1)).rowcount != 1:
@@ -124,13 +124,13 @@ def save(
 
 
 def set_aside(cx: Connection, open_id: str, version: int, message: str, moment: int) -> bool:
-    """Let a working set be one no more, if nobody wrote to it since `version`; it counts as started now."""
+    """Set a working set aside, as if started now; False if somebody wrote to it since `version`."""
     values = {"working_branch": None, "message": message, "started_at": moment, "version": version + 1}
     return _change(cx, open_id, version, values)
 
 
 def take_up(cx: Connection, open_id: str, version: int, branch: str, parent: Position, message: str) -> bool:
-    """Make an open commit the working set of a branch, on a parent, if nobody wrote to it since `version`."""
+    """Make an open commit the working set of a branch, on a parent; False if somebody wrote to it since `version`."""
     values = {
         "branch": branch,
         "working_branch": branch,
@@ -154,7 +154,7 @@ def describe(cx: Connection, open_id: str, message: str, author: str) -> None:
 
 
 def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) -> None:
-    """Let open commits follow a branch to its new name."""
+    """Rename the branch of open commits along with it."""
     c = t.open_commits.c
     here = (c.repository_id == repository) & (c.branch == old)
     cx.execute(sa.update(t.open_commits).where(here, c.working_branch.is_not(None)).values(working_branch=new))
@@ -174,13 +174,13 @@ def linked(cx: Connection, open_id: str) -> list[ObjectId]:
 
 
 def unlink(cx: Connection, open_id: str, ids: list[ObjectId]) -> None:
-    """Let go of objects that an open commit kept alive."""
+    """Stop keeping objects alive for an open commit."""
     c = t.open_objects.c
     cx.execute(sa.delete(t.open_objects).where(c.open_id == open_id, c.object_id.in_(ids)))
 
 
 def remove(cx: Connection, open_id: str, version: int | None = None) -> bool:
-    """Forget an open commit, if it is there and nobody wrote to it since `version`; tell whether it was."""
+    """Remove an open commit; False if it is gone, or somebody wrote to it since `version`."""
     c = t.open_commits.c
     wanted = c.id == open_id if version is None else (c.id == open_id) & (c.version == version)
     if cx.execute(sa.delete(t.open_commits).where(wanted)).rowcount != 1:

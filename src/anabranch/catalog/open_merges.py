@@ -16,12 +16,12 @@ SEQUENCES = ("cherry-pick", "revert", "rebase")
 
 @dataclass(frozen=True)
 class MergeRecord:
-    """An open merge as the catalogue keeps it; or several picks, reverts or steps of a rebase, by its mode."""
+    """An open merge as the catalogue keeps it or, depending on its mode, an open sequence."""
 
     id: str
     branch: str
     sources: tuple[str, ...]
-    """The hashes of the commits to merge, each after a space followed by the ref it was given as; or of steps."""
+    """For each commit to merge, its hash, a space and the ref as given; or the steps of a sequence."""
     message: str | None
     author: str
     started_at: int
@@ -30,7 +30,7 @@ class MergeRecord:
     mode: str
     ff: str = "auto"
     decisions: Mapping[str, str] = field(default_factory=dict)
-    """Which side was chosen for tables and columns, by the id of the conflict."""
+    """The side chosen for tables and columns, by the id of the conflict."""
     version: int = 0
     """Counts the resolutions, so that two processes can't overwrite each other's."""
 
@@ -40,7 +40,7 @@ class MergeRecord:
 
 
 def insert(cx: Connection, repository: RepositoryId, record: MergeRecord) -> None:
-    """Register an open merge."""
+    """Insert an open merge."""
     values: dict[str, Any] = {name: getattr(record, name) for name in _PLAIN}
     values["mode"] = record.mode if record.ff == "auto" else f"{record.mode} {record.ff}"
     more = {"sources": list(record.sources), "rules": dict(record.rules), "decisions": dict(record.decisions)}
@@ -69,14 +69,14 @@ def find(cx: Connection, id_: str) -> MergeRecord | None:
 
 
 def settled(cx: Connection, id_: str) -> dict[ThingId, bytes]:
-    """Read the rows that were resolved, by table."""
+    """Read the settled rows, by table."""
     c = t.settled_rows.c
     rows = cx.execute(sa.select(c.thing_id, c.content).where(c.open_id == id_))
     return {ThingId(row.thing_id): row.content for row in rows}
 
 
 def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], rows: Mapping[ThingId, bytes]) -> bool:
-    """Keep what was resolved; False if the merge was changed or ended elsewhere."""
+    """Save what was resolved; False if the merge was changed or ended elsewhere."""
     c, s = t.open_merges.c, t.settled_rows.c
     described = sa.update(t.open_merges).where(c.id == record.id, c.version == record.version)
     found = cx.execute(described.values(decisions=dict(decisions), version=record.version + 1))
@@ -89,7 +89,7 @@ def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], r
 
 
 def advance(cx: Connection, record: MergeRecord, sources: tuple[str, ...]) -> bool:
-    """Go on to the next of several steps, with nothing resolved yet; False if it was changed or ended elsewhere."""
+    """Go on to the next step, with nothing resolved yet; False if it was changed or ended elsewhere."""
     c = t.open_merges.c
     described = sa.update(t.open_merges).where(c.id == record.id, c.version == record.version)
     found = cx.execute(described.values(sources=list(sources), decisions={}, version=record.version + 1))
@@ -98,20 +98,20 @@ def advance(cx: Connection, record: MergeRecord, sources: tuple[str, ...]) -> bo
 
 
 def remove(cx: Connection, id_: str) -> bool:
-    """Forget an open merge; False if it is not there."""
+    """Remove an open merge; False if it doesn't exist."""
     cx.execute(sa.delete(t.settled_rows).where(t.settled_rows.c.open_id == id_))
     return cx.execute(sa.delete(t.open_merges).where(t.open_merges.c.id == id_)).rowcount == 1
 
 
 def remove_on(cx: Connection, repository: RepositoryId, branch: str) -> None:
-    """Forget the open merges into a branch."""
+    """Remove the open merges into a branch."""
     for record in all_records(cx, repository):
         if record.branch == branch:
             remove(cx, record.id)
 
 
 def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) -> None:
-    """Let open merges follow a branch that got another name."""
+    """Rename the branch of open merges along with it."""
     c = t.open_merges.c
     cx.execute(sa.update(t.open_merges).where(c.repository_id == repository, c.branch == old).values(branch=new))
 

@@ -1,4 +1,4 @@
-"""The changes of a table on the way from one commit to another, as layers with rising turns."""
+"""A table's changes on the path from one commit to another, as layers with rising turns."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Ranges = Sequence[tuple[LineId, int, int]]
 def change_layers(
     cx: Connection, base: Position, tip: Position, things: Sequence[ThingId], known: KnownObjects
 ) -> tuple[Layer, ...] | None:
-    """Find the objects that tell a table's change from a commit to a descendant; None if only its states can tell."""
+    """Find the objects of a table's change from a commit to a descendant; None if the states must be compared."""
     return layers_along(cx, find_path(Lines(cx), base, tip), things, known)
 
 
 def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> tuple[Operation, ...]:
-    """List what was done to a thing on a way, in order; a repeated operation is listed once."""
+    """List what was done to a thing on a path, in order; immediate repeats are listed once."""
     found: list[Operation] = []
     for ranges in _ranges(cx, legs, things):
         for line, low, high in ranges:
@@ -41,7 +41,7 @@ def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -
 
 
 def makers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> dict[ObjectId, Position]:
-    """Say which commit on a way brought which object of a table."""
+    """Map each object of a table to the commit on a path that brought it."""
     found: dict[ObjectId, Position] = {}
     c = t.changes.c
     for ranges in _ranges(cx, legs, things):
@@ -54,7 +54,7 @@ def makers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> di
 
 
 def tellers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[tuple[Position, Entry]]:
-    """List what the commits on a way say of some things, in order."""
+    """List what the commits on a path say of some things, in order."""
     found: list[tuple[Position, Entry]] = []
     for ranges in _ranges(cx, legs, things):
         for line, low, high in ranges:
@@ -64,7 +64,7 @@ def tellers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> l
 
 
 def schema_runs(cx: Connection, base: Position, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[list[SchemaId]]:
-    """List the schemas that a table had from a commit on, in order: on the way, and on those that it refers to."""
+    """List the schemas a table had from a commit on, in order: on the path, and on those it refers to."""
     described = entries.find_entries(cx, clock(cx, base), things).values()
     run = [e.schema_id for e in described if e.schema_id and not e.dropped]
     inner: list[list[SchemaId]] = []
@@ -85,7 +85,7 @@ def _schemas(cx: Connection, ranges: Ranges, things: Sequence[ThingId]) -> Itera
 
 
 def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> Iterator[Ranges]:
-    """The stretches of a way, those that a crossing stands for among them."""
+    """The stretches of a path, including those that crossings stand for."""
     for leg in legs:
         if isinstance(leg, Stretch):
             yield leg.ranges
@@ -98,7 +98,7 @@ def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> I
 def layers_along(
     cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: KnownObjects
 ) -> tuple[Layer, ...] | None:
-    """Find the objects that tell a table's change on a way; None if only its states can tell."""
+    """Find the objects of a table's change on a path; None if the states must be compared."""
     found: list[Layer] = []
     for leg in legs:
         part = (
@@ -142,7 +142,7 @@ _SCHEMAS = (
 
 
 def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: KnownObjects) -> list[Layer] | None:
-    """The changes of commits that follow one another; None if one of them gave the table another key."""
+    """The changes of consecutive commits; None if one of them gave the table another key."""
     turns: dict[tuple[str, int, int], int] = {}
     found: list[tuple[int, ObjectId]] = []
     for line, low, high in ranges:
@@ -157,7 +157,7 @@ def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: K
 
 
 def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: KnownObjects) -> list[Layer] | None:
-    """What a merge brought to its further parent: what the first parent did since the base, but for exceptions."""
+    """What a merge brought to its further parent: what the first parent did since the base, except for exceptions."""
     found = _reference(cx, leg, things)
     if found is None:
         return []
@@ -174,7 +174,7 @@ def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: K
 def _reference(
     cx: Connection, leg: Crossing, things: Sequence[ThingId]
 ) -> tuple[Position | None, ObjectId | None] | None:
-    """The base and the exceptions of a merge, seen from a further parent; None if the table did not change for it."""
+    """The base and exceptions of a merge as seen from a further parent; None if the table did not change for it."""
     r = t.change_references.c
     query = select(r.base_line, r.base_index, r.exceptions_id).where(
         r.thing_id.in_(things),
@@ -190,14 +190,14 @@ def _reference(
 
 
 def referred(cx: Connection, merge: Position) -> list[ThingId]:
-    """The tables that a merge commit tells the difference of to some further parent."""
+    """The tables for which a merge commit records the difference to a further parent."""
     r = t.change_references.c
     query = select(r.thing_id).where(r.line_id == merge.line, r.commit_index == merge.index).distinct()
     return [ThingId(thing) for thing in cx.scalars(query.order_by(r.thing_id))]
 
 
 def times_of(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, int]:
-    """When the first commit that tells of each object was finished: a merge that links one makes it no younger."""
+    """When each object was first committed; a merge that links one makes it no younger."""
     r, finished = t.change_references.c, t.commits.c.finished_at
     referring = select(r.exceptions_id, r.line_id, r.commit_index).where(r.exceptions_id.in_(objects))
     found: dict[ObjectId, int] = {}

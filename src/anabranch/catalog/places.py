@@ -1,4 +1,4 @@
-"""Objects that lie elsewhere: not in the catalogue, not in the store's own root, but at a location that is named."""
+"""Objects that lie elsewhere: neither in the catalogue nor in the store's own root, but at a named location."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from anabranch.model.ids import ObjectId, new_id
 
 @dataclass(frozen=True)
 class ForeignPlace:
-    """Where the file of an object lies: the location of an object root, and the path in it."""
+    """Where an object's file is: the location of an object root, and the path in it."""
 
     url: str
     path: str
 
 
 def add_location(cx: Connection, url: str, role: str) -> str:
-    """Name a location; gives its id, which it keeps."""
+    """Register a location and return its id; a known one keeps its id."""
     known: str | None = cx.scalar(sa.select(remote_tables.locations.c.id).where(remote_tables.locations.c.url == url))
     if known is not None:
         return known
@@ -30,13 +30,13 @@ def add_location(cx: Connection, url: str, role: str) -> str:
 
 
 def put_elsewhere(cx: Connection, id_: ObjectId, location: str, path: str) -> None:
-    """Say that an object lies at a location, no longer in the store's own root."""
+    """Record that an object lies at a location, no longer in the store's own root."""
     cx.execute(remote_tables.object_places.insert(), {"object_id": id_, "location_id": location, "path": path})
     cx.execute(sa.update(t.objects).where(t.objects.c.id == id_).values(place="elsewhere", path=None))
 
 
 def copies(cx: Connection, location: str, there: Collection[str]) -> int:
-    """Note that objects which lie elsewhere already have a copy at a location, too; gives their number."""
+    """Record that objects which already lie elsewhere have a copy at a location, too; return how many."""
     c = remote_tables.object_places.c
     rows = cx.execute(sa.select(c.object_id, c.path, c.location_id)).all()
     known = {row.object_id for row in rows if row.location_id == location}
@@ -48,7 +48,7 @@ def copies(cx: Connection, location: str, there: Collection[str]) -> int:
 
 
 def places_of(cx: Connection, ids: Iterable[ObjectId]) -> dict[ObjectId, list[ForeignPlace]]:
-    """Find where objects lie, each at one location or several, which are copies."""
+    """Find where objects lie; several locations hold copies."""
     c, found = remote_tables.object_places.c, dict[ObjectId, list[ForeignPlace]]()
     at = sa.select(c.object_id, remote_tables.locations.c.url, c.path).join(
         remote_tables.locations, remote_tables.locations.c.id == c.location_id

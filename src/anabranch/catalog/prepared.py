@@ -1,6 +1,7 @@
-"""Statements that are turned into SQL once; for catalogues in files beforehand, so that they need no SQLAlchemy.
+"""Statements compiled to SQL once; for catalogues in files beforehand, so that they need no SQLAlchemy.
 
-Their texts for files are in prepared.json, which is made from the statements (`python -m tests.prepared_texts`)."""
+The texts for files are in prepared.json, generated from the statements (`python -m tests.prepared_texts`).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from anabranch.catalog.later import Connection, sa
 
 TEXTS = Path(__file__).with_name("prepared.json")
 _LIST = re.compile(r"__\[POSTCOMPILE_(\w+)\]")
-"""How SQLAlchemy marks the place of a list, whose length is known when the statement runs."""
+"""SQLAlchemy's placeholder for a list, whose length is known only when the statement runs."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,12 @@ class FileText:
 
     sql: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """The values that are always the same."""
+    """Values that are always the same."""
     json: Sequence[str] = ()
     """The columns that hold JSON."""
 
     def expanded(self, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The text and all its values, with a place for each value of a list."""
+        """The text and all its values, with a placeholder for each value of a list."""
         given = {**self.fixed, **values}
         for name in _LIST.findall(self.sql):
             given |= {f"{name}_{i}": value for i, value in enumerate(given.pop(name))}
@@ -43,9 +44,9 @@ def _places(name: str, count: int) -> str:
 
 
 class Prepared:
-    """A statement with named values, made when it first runs: turning it into SQL is a third of what a short one costs.
+    """A statement with named parameters, compiled on its first run: compiling is a third of the cost of a short one.
 
-    `make` is called with the values of `variant`, which the name ends in.
+    `make` is called with the values of `variant`, which are also part of the statement's name.
     """
 
     def __init__(self, make: Callable[..., Any], *variant: Any) -> None:
@@ -58,7 +59,7 @@ class Prepared:
 
     @cached_property
     def statement(self) -> Any:
-        """The statement of SQLAlchemy's."""
+        """The statement in SQLAlchemy."""
         return self._make(*self._variant)
 
     @cached_property
@@ -83,7 +84,7 @@ class Prepared:
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether its text says all: it names no list, and what it finds is text, numbers and bytes."""
+        """Whether the text says it all: it has no list parameters, and returns no JSON."""
         return not self._json and not any(x.expanding for x in self.statement.compile().binds.values())
 
     def __call__(self, cx: Connection, values: Mapping[str, Any]) -> Any:
@@ -104,7 +105,7 @@ class Prepared:
 
 
 EVERY: dict[str, Prepared] = {}
-"""All statements that are prepared in the modules that were imported, by their names."""
+"""All prepared statements of the modules imported so far, by name."""
 
 
 def prepared(make: Callable[[], Any]) -> Prepared:

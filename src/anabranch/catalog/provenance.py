@@ -1,4 +1,4 @@
-"""Which commits a commit was made from, and which were made from it, over all repositories of a store."""
+"""Which commits a commit was made from, and which were made from it, across all repositories of a store."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, RepositoryId
 
 _AT_ONCE = 500
-"""How many hashes one statement names."""
+"""Hashes per statement."""
 
 
 @dataclass(frozen=True)
 class KnownCommit:
-    """A commit that is in this store."""
+    """A commit in this store."""
 
     hash: str
     repository: str
@@ -31,7 +31,7 @@ class KnownCommit:
 
 @dataclass(frozen=True)
 class ProvenanceLink:
-    """One commit was made from another, or from a source outside."""
+    """One commit was made from another, or from an outside source."""
 
     by: str
     """The hash of the commit that was made."""
@@ -43,7 +43,7 @@ class ProvenanceLink:
 
 
 def find_commits(cx: Connection, hashes: Collection[str]) -> dict[str, KnownCommit]:
-    """Find commits by hash, whichever repository they are of."""
+    """Find commits by hash, in any repository."""
     found = {}
     for part in _parts(hashes):
         c = t.commits.c
@@ -87,7 +87,7 @@ def _links(cx: Connection, hashes: Collection[str], asked: Prepared) -> Iterator
 
 
 def _linked(of_origin: bool) -> Any:
-    """What commits were made from: by their hashes, or by those of their origins."""
+    """Select what commits were made from, by their own hashes or by those of their origins."""
     c, p = t.commits.c, t.provenance.c
     same = sa.and_(p.line_id == c.line_id, p.commit_index == c.commit_index)
     repository = p.repository_id.label("origin_repository")

@@ -1,4 +1,4 @@
-"""Publishing: one transaction that writes all of a commit and moves the branch, or nothing."""
+"""Publishing: one transaction that writes all of a commit and moves the branch, or does nothing."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def publish(
     try:
         moves.apply(cx, move, listeners)
     except HeadMoved:
-        # It was found and locked above: only a writer that does not keep to the lock can have moved it.
+        # It was found and locked above, so only a writer that ignores the lock can have moved it.
         message = f"branch {branch.name!r} moved while it was locked"
         raise BranchMoved(message, hint="try again", branch=branch.name) from None
     return made
@@ -85,7 +85,7 @@ def _bases(cx: Connection, publication: Publication) -> dict[Position, str]:
 
 
 def _finished_at(publication: Publication, today: int) -> int:
-    """Not before the parents; where one of them lies far ahead, a clock is wrong, and not all that follows shall be."""
+    """The commit's time: not before its parents, unless one is so far ahead that a clock must be wrong."""
     latest = max(p.finished_at for p in publication.parents)
     if is_ahead(latest, today):
         log.warning(
@@ -217,7 +217,7 @@ def _name_values(repository: RepositoryId, at: dict[str, Any], n: NameBinding, *
 
 
 def _check_links(cx: Connection, publication: Publication) -> None:
-    """An object or a commit that was collected meanwhile must not be linked."""
+    """Refuse to link an object or merge a commit that was collected meanwhile."""
     wanted = publication.content.linked
     if wanted:
         objects.hold(cx)
@@ -245,7 +245,7 @@ def _place(
     depth_limit: int,
     starts_line: bool,
 ) -> tuple[Position, bool]:
-    """Give the commit its line and index: the parent's line if it is its tip and began on this branch in this store."""
+    """Choose the commit's line and index: the parent's line if it ends there and began on this branch in this store."""
     line, index = parent.position
     row = cx.execute(_LINE, {"line": line}).one()
     if not starts_line and row.tip == index and row.branch_id == branch.id and row.store_id == store_id:
@@ -285,11 +285,11 @@ def _new_line(
 
 
 def _free_line_name(cx: Connection, repository: RepositoryId, branch: str) -> str:
-    """The branch's name, or `dev.2`, `dev.3` … where that was taken."""
+    """The branch's name or, if that is taken, `dev.2`, `dev.3` …"""
     c = t.lines.c
     name, number, step = branch, 1, 1
     taken = select(c.id).where(c.repository_id == repository)
-    # Gallop, then halve: a branch that was made again and again does not cost one query each time.
+    # Gallop, then bisect, so that a branch made again and again does not cost one query each time.
     while cx.scalar(taken.where(c.name == name)):
         number, step = number + step, step * 2
         name = f"{branch}.{number}"
@@ -316,7 +316,7 @@ def _carry(cx: Connection, publication: Publication, before: Clock, position: Po
 def carried_state(
     cx: Connection, repository: RepositoryId, before: Clock, named: Set[tuple[ThingId, str]], described: Set[ThingId]
 ) -> tuple[list[NameBinding], list[Entry]]:
-    """All names and entries at a commit, but for those that the next one says itself."""
+    """All names and entries at a commit, except those that the next one states itself."""
     bindings: list[NameBinding] = []
     parents = [ROOT_NAMESPACE]
     seen: set[str] = set()
@@ -335,7 +335,7 @@ def carried_state(
 
 
 def _link_rows(cx: Connection, content: Content) -> set[ObjectId]:
-    """Give what is linked directly a row; what a manifest of this commit lists needs none. Returns what is gone."""
+    """Give directly linked objects a row; those that this commit's manifests list need none. Return what is gone."""
     linked = set(content.linked)
     direct = {id_ for c in content.changes for id_ in c.objects} | {id_ for v in content.views for id_ in v.objects}
     direct &= linked & content.described.keys()

@@ -1,4 +1,4 @@
-"""The catalogue's tables of what lies beyond one store's history: places of objects, remotes, sources, builds."""
+"""The catalogue's tables about what lies beyond one store's history: places of objects, remotes, sources, builds."""
 
 from __future__ import annotations
 

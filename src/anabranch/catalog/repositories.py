@@ -22,7 +22,7 @@ class RepositoryRecord:
 
 
 def create(cx: Connection, name: str, default_branch: str) -> RepositoryRecord:
-    """Register a new, empty repository."""
+    """Insert a new, empty repository."""
     if cx.scalar(sa.select(t.repositories.c.id).where(t.repositories.c.name == name)):
         raise AlreadyExists(
             f"there is a repository {name!r} in this store", hint="open it instead, or choose another name"
@@ -50,7 +50,7 @@ def _named() -> Any:
 
 
 def find(cx: Connection, name: str | None) -> RepositoryRecord:
-    """Find a repository by name; without a name, the only one there is."""
+    """Find a repository by name; without a name, the only one."""
     found = (_every(cx, {}) if name is None else _named(cx, {"wanted": name})).all()
     if len(found) == 1:
         return RepositoryRecord(RepositoryId(found[0].id), found[0].name, found[0].default_branch)
@@ -68,7 +68,7 @@ def _default_branch() -> Any:
 
 
 def default_branch(cx: Connection, repository: RepositoryId) -> str:
-    """Read which branch is meant where none is named."""
+    """Read the branch that is meant if none is named."""
     found: str | None = _default_branch(cx, {"repository": repository}).scalar()
     if found is None:
         raise NotFound("the repository was dropped", hint="open the store again")
@@ -76,8 +76,8 @@ def default_branch(cx: Connection, repository: RepositoryId) -> str:
 
 
 def drop(cx: Connection, record: RepositoryRecord) -> None:
-    """Remove a repository and all that is its own; objects that it alone linked are left to collection from now on."""
-    from anabranch.catalog import live_tables, liveness, objects, work_tables  # which need all of SQLAlchemy
+    """Remove a repository and all it owns; objects that only it linked are left to gc from now on."""
+    from anabranch.catalog import live_tables, liveness, objects, work_tables  # they need all of SQLAlchemy
 
     owned = (
         (work_tables.job_shards.c.job_id, work_tables.jobs),

@@ -1,4 +1,4 @@
-"""Runs of pipelines and what was expected in them: a diary. Where a pipeline got to is recorded by commits alone."""
+"""A log of pipeline runs and their expectations. How far a pipeline got is recorded by commits alone."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from anabranch.catalog.work_tables import expectations, runs
 from anabranch.model.ids import RepositoryId, new_id
 
 _AT_ONCE = 500
-"""How many runs one statement names."""
+"""Runs per statement."""
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One run of a pipeline, as the catalogue remembers it."""
+    """One run of a pipeline, as the catalogue keeps it."""
 
     id: str
     pipeline: str
@@ -28,7 +28,7 @@ class RunRecord:
     branch: str
     output: str
     state: str
-    """running, published, failed."""
+    """running, published or failed."""
     steps: Sequence[Mapping[str, Any]]
     commit: str | None
     error: Mapping[str, Any] | None
@@ -38,7 +38,7 @@ class RunRecord:
 
 
 def begin_run(cx: Connection, repository: RepositoryId, pipeline: str, output: str, author: str) -> RunRecord:
-    """Note that a run begins, under the next number of its pipeline."""
+    """Record that a run begins, under the next number of its pipeline."""
     newest = cx.scalar(
         select(func.max(runs.c.number)).where(runs.c.repository_id == repository, runs.c.pipeline == pipeline)
     )
@@ -70,7 +70,7 @@ def end_run(
     steps: Sequence[Mapping[str, Any]],
     checked: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Note how a run ended, and how what was expected was met."""
+    """Record how a run ended, and how its expectations were met."""
     cx.execute(update(runs).where(runs.c.id == id_).values(steps=list(steps), **ending.values(cx)))
     if checked:
         cx.execute(expectations.insert(), [{"run_id": id_, "number": n, **c} for n, c in enumerate(checked)])
@@ -89,7 +89,7 @@ def list_runs(
 
 
 def list_expectations(cx: Connection, run_ids: Sequence[str]) -> list[Row[Any]]:
-    """List what was expected in runs, and how it was met."""
+    """List the expectations of runs, and how they were met."""
     query = select(expectations).order_by(expectations.c.run_id, expectations.c.number)
     parts = (run_ids[n : n + _AT_ONCE] for n in range(0, len(run_ids), _AT_ONCE))
     return [row for part in parts for row in cx.execute(query.where(expectations.c.run_id.in_(part)))]

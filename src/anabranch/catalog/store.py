@@ -1,4 +1,4 @@
-"""A connection to a catalogue: transactions, and foreign errors translated at this edge."""
+"""A connection to a catalogue: transactions, with foreign errors translated at this edge."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ log = logging.getLogger("anabranch.catalog.store")
 
 
 class _SqlalchemyEngines(NamedTuple):
-    """SQLAlchemy's way to a catalogue, and how it is gone by those who read and those who write."""
+    """SQLAlchemy's engine for a catalogue, and its variants for readers and writers."""
 
     whole: Engine
     reader: Engine
@@ -68,13 +68,13 @@ class Catalog:
 
     @classmethod
     def at_file(cls, path: str) -> Catalog:
-        """Reach a catalogue in an SQLite file."""
+        """Open a catalogue in an SQLite file."""
         place = os.path.abspath(path)
         return cls(partial(_engine_of_file, path, partial(files.connect, place)), path, file=place)
 
     @classmethod
     def at_server(cls, text: str, settings: ServerSettings | None = None) -> Catalog:
-        """Reach a catalogue on a PostgreSQL server."""
+        """Open a catalogue on a PostgreSQL server."""
         waits, address = settings or ServerSettings(), read_address(text)
         engine = _engine_of_server(address, waits)
         begin = f"SET LOCAL idle_in_transaction_session_timeout = {_milliseconds(waits.idle_timeout_seconds)}"
@@ -82,11 +82,11 @@ class Catalog:
 
     @property
     def _engines(self) -> _SqlalchemyEngines:
-        """SQLAlchemy's way to the catalogue, once something needs it: short reads of a file don't."""
+        """SQLAlchemy's engines, made on first use: short reads of a file don't need them."""
         with self._making:
             if self._made is None:
                 made = self._make_engine()
-                # SQLite's readers see one state anyway; a server is told to show one.
+                # SQLite's readers see one state anyway; a server must be told.
                 reader = made if self._file else made.execution_options(isolation_level="REPEATABLE READ")
                 self._made = _SqlalchemyEngines(made, reader, made.execution_options(anabranch_write=True))
                 self._close_idle()
@@ -94,7 +94,7 @@ class Catalog:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that sees one state: that of `one_state`, inside such a block."""
+        """Open a transaction that sees one state; inside `one_state`, that block's."""
         held: Connection | None = getattr(self._joined, "cx", None)
         with self._readable():
             if held is not None:
@@ -120,7 +120,7 @@ class Catalog:
 
     @contextmanager
     def _reading_file(self) -> Iterator[Connection]:
-        """Read by a connection of SQLite's own, as long as nothing needs SQLAlchemy."""
+        """Read through a plain SQLite connection, as long as nothing needs SQLAlchemy."""
         try:
             found = self._idle.pop()
         except IndexError:
@@ -137,17 +137,17 @@ class Catalog:
                 found.close()
 
     def _opened_over(self, found: files.FileConnection) -> Connection:
-        """A connection of SQLAlchemy's in the transaction that another one has begun."""
+        """An SQLAlchemy connection in a transaction that another connection has begun."""
         each = iter((files.connect(self._file), found))
         engine = _engine_of_file(self._file, lambda: next(each), poolclass=sa.NullPool)
-        engine.connect().close()  # the first one is tried out, and rolled back
+        engine.connect().close()  # SQLAlchemy tries out the first one, and rolls it back
         cx = engine.connect()
         cx.begin()
         return cx
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
-        """A block in which all reads of this thread see one state; until it writes itself, so that this is seen."""
+        """A block in which all reads of this thread see one state, until the thread writes: then reads see that."""
         if getattr(self._joined, "cx", None) is not None:
             yield
             return
@@ -160,7 +160,7 @@ class Catalog:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Open a transaction that is committed at the end, or leaves nothing; inside `alone` a part of that block's."""
+        """Open a transaction that commits at the end, or leaves nothing; inside `alone`, part of that block's."""
         if self.is_alone:
             with self._translated(), self._joined.cx.begin_nested():
                 yield self._joined.cx
@@ -178,7 +178,7 @@ class Catalog:
             except sa.exc.DBAPIError as error:
                 if _is_rolled_back(error):
                     raise
-                cx.invalidate()  # Who asks what became of it does so over another connection.
+                cx.invalidate()  # Whoever asks about the outcome must use another connection.
                 message = f"the catalogue {self._described} failed while it committed: {masked(str(error.orig))}"
                 raise OutcomeUnknown(message, hint="look at the branch's moves (`ana reflog`)") from error
 
@@ -186,7 +186,7 @@ class Catalog:
     def alone(self, repository: RepositoryId) -> Iterator[None]:
         """A block in which nobody else moves a branch of a repository.
 
-        All transactions of this thread are parts of one, which is committed at the end, or leaves nothing.
+        All transactions of this thread become parts of one, which commits at the end, or leaves nothing.
         """
         with self.write() as cx:
             lock_repository(cx, repository)
@@ -195,13 +195,13 @@ class Catalog:
 
     @contextmanager
     def joined(self, cx: Connection) -> Iterator[None]:
-        """A block in which all transactions of this thread are parts of one that the caller has on a connection.
+        """A block in which all transactions of this thread are parts of the caller's, on its connection.
 
         Nothing is committed here and no other connection is opened: the caller commits, or rolls all of it back.
         """
         _check_joined(cx)
         if self._file and not cx.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
-            # The driver begins by itself only before it writes; a savepoint alone would be committed when it ends.
+            # The driver begins by itself only before a write; a savepoint alone would be committed when it ends.
             cx.connection.cursor().execute(self._begin_writing)
         with self._part_of(cx):
             yield
@@ -217,7 +217,7 @@ class Catalog:
 
     @property
     def is_alone(self) -> bool:
-        """Whether this thread is in a block of `alone` or `joined`: what it writes is committed later, if at all."""
+        """Whether this thread is in an `alone` or `joined` block, where writes are committed later, if at all."""
         return getattr(self._joined, "writes", False)
 
     def create(self, facts: dict[str, str]) -> None:
@@ -225,12 +225,12 @@ class Catalog:
         with self.write() as cx:
             if format_version.exists(cx):
                 raise AlreadyExists(f"{self._described} is a store already", hint="open it instead")
-            from anabranch.catalog import migrations  # which needs all of SQLAlchemy
+            from anabranch.catalog import migrations  # it needs all of SQLAlchemy
 
             migrations.create(cx, facts)
 
     def exists(self) -> bool:
-        """Tell whether there is a store here."""
+        """Whether there is a store here."""
         with self.read() as cx:
             return format_version.exists(cx)
 
@@ -252,7 +252,7 @@ class Catalog:
         return facts
 
     def facts(self) -> dict[str, str]:
-        """What the store says of itself."""
+        """The facts of the store, such as its id and where its objects are."""
         with self.read() as cx:
             return {row.key: row.value for row in _facts(cx, {})}
 
@@ -262,9 +262,9 @@ class Catalog:
             return now(cx)
 
     def compact(self) -> None:
-        """Give room back that removed rows took, if it is much; a server does so by itself.
+        """Reclaim the space of removed rows, if there is much; a server does so by itself.
 
-        It needs the file for itself for a moment, and twice its room: if there is neither, another time will do.
+        This needs exclusive access for a moment and room for a second copy; without either, it is left for later.
         """
         if not self._file:
             return
@@ -279,7 +279,7 @@ class Catalog:
                 log.debug("the catalogue %s was not compacted: %s", self._described, error)
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self._close_idle()
         if self._made is not None:
             self._made.whole.dispose()
@@ -289,7 +289,7 @@ class Catalog:
             self._idle.pop().close()
 
     def start_anew(self) -> None:
-        """In a process that was forked off: leave the parent's connections alone, they must not even be closed."""
+        """After a fork: leave the parent's connections alone; they must not even be closed."""
         _OF_PARENTS.extend(self._idle)
         self._idle = []
         if self._made is not None:
@@ -309,7 +309,7 @@ class Catalog:
                 raise Unavailable(message, hint="read it again")
 
     def _begun(self, cx: Connection, first: str) -> RootTransaction:
-        """Begin by hand on SQLite: an event of SQLAlchemy's would make every statement slower."""
+        """Begin by hand on SQLite, since an SQLAlchemy event hook would slow down every statement."""
         transaction = cx.begin()
         if self._file:
             cx.connection.cursor().execute(first)
@@ -319,9 +319,9 @@ class Catalog:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Tell values of another shape than was ever written as damage: who reads them trips over them.
+        """Turn errors over misshapen values into `Corrupt`.
 
-        Transactions are short and do little but read rows, so that hardly anything else can go wrong in them so.
+        Transactions are short and do little but read rows, so hardly anything else in them can raise these errors.
         """
         try:
             yield
@@ -364,7 +364,7 @@ def _check_joined(cx: Connection) -> None:
 
 
 _OF_PARENTS: list[Pool | files.FileConnection] = []
-"""Connections of the processes that this one was forked off from, kept so that nothing closes them."""
+"""Connections of the processes this one was forked from, kept so that nothing closes them."""
 
 
 @prepared
@@ -373,7 +373,7 @@ def _facts() -> Any:
 
 
 def now(cx: Connection) -> int:
-    """The time as the catalogue keeps it, in microseconds since 1970: by the server's clock, or this machine's."""
+    """The current time in microseconds since 1970, by the server's clock or this machine's."""
     return time.time_ns() // 1000 if cx.dialect.name == "sqlite" else int(cx.exec_driver_sql(_SERVER_TIME).scalar_one())
 
 
@@ -381,27 +381,27 @@ _SERVER_TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 
 def is_ahead(moment: int, today: int) -> bool:
-    """Say whether a time lies so far in the future that the clock that gave it, or the one that is asked, is wrong."""
+    """Whether a time lies so far in the future that one of the two clocks must be wrong."""
     return moment - today > CLOCK_ERROR_LIMIT_MICROS
 
 
 def next_time(before: int, today: int) -> int:
-    """The time of what comes after something: never earlier, unless that time came from a clock that was wrong."""
+    """The time of an event that follows another: never earlier, unless that other's clock was wrong."""
     return today if is_ahead(before, today) else max(before, today)
 
 
 def lock_repository(cx: Connection, repository: RepositoryId) -> None:
-    """Let one writer at a time decide about a repository's names and heads; SQLite has one writer anyway."""
+    """Let one writer at a time decide about a repository's names and heads; SQLite has only one anyway."""
     if cx.dialect.name != "sqlite":
         r = t.repositories.c
         cx.execute(sa.select(r.id).where(r.id == repository).with_for_update())
 
 
 def settle(cx: Connection) -> None:
-    """Make sure that what this transaction sees is what stays, once it is committed.
+    """Make sure that what this transaction sees will last, once it is committed.
 
-    A COMMIT of SQLite's whose sync failed leaves whole pages in its log, which others don't see but a recovery after a
-    crash would. The next pages that are written take their place. A server settles such things by itself.
+    An SQLite COMMIT whose sync failed leaves whole pages in the log, unseen until crash recovery applies them.
+    Writing further pages replaces them. A server handles this by itself.
     """
     if cx.dialect.name == "sqlite":
         cx.execute(sa.delete(t.store).where(t.store.c.key == _SETTLED))
@@ -424,7 +424,7 @@ def _engine_of_server(address: Address, waits: ServerSettings) -> Engine:
         arguments = {k: v for k, v in _connecting(waits).items() if k not in url.query}
         engine = sa.create_engine(url, pool_pre_ping=True, connect_args=arguments)
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError):
-        # The text is not repeated, and not chained: it may hold a password.
+        # The text is neither repeated nor chained: it may hold a password.
         raise InvalidRequest(f"{address.shown} does not name a catalogue", hint="check its query") from None
     except ModuleNotFoundError as error:
         raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
@@ -433,7 +433,7 @@ def _engine_of_server(address: Address, waits: ServerSettings) -> Engine:
 
 
 def _url_of(address: Address) -> URL:
-    """An address as SQLAlchemy takes it: read by us, so that what connects is what messages hide the secrets of."""
+    """The address as SQLAlchemy takes it. We parse it, so that what connects is what messages hide the secrets of."""
     given = [name for name, _ in address.query]
     query = {name: tuple(v for n, v in address.query if n == name) for name in given}
     options = {name: found[0] if len(found) == 1 else found for name, found in query.items()}
@@ -442,7 +442,7 @@ def _url_of(address: Address) -> URL:
 
 
 def _connecting(waits: ServerSettings) -> dict[str, int]:
-    """The options of a connection to a server, in the words of libpq."""
+    """Connection options for a server, as libpq names them."""
     return {
         "connect_timeout": waits.connect_timeout_seconds,
         "keepalives": 1,
@@ -458,12 +458,12 @@ def _prepare_server(lock_timeout: int, connection: Any, _record: Any) -> None:
 
 
 def _milliseconds(seconds: float) -> int:
-    """A time as PostgreSQL takes it; one that is not zero does not become so."""
+    """A time as PostgreSQL takes it; one above zero stays above zero."""
     return max(1, round(seconds * 1000)) if seconds else 0
 
 
 def _forget_frozen(connection: Any, record: Any) -> None:
-    """Let the next transaction connect anew to a file that is read as it was when it was opened."""
+    """Make the next transaction reconnect to a file that is read as it was when opened."""
     if getattr(connection, "frozen", None) is not None:
         record.invalidate()
 
@@ -481,13 +481,13 @@ _SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
 
 
 _ROLLED_BACK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
-"""What SQLite's COMMIT fails with before its last page is written; after an error of a sync the pages may be there."""
+"""Errors with which SQLite's COMMIT fails before its last page is written; after a failed sync, pages may be there."""
 _ROLLED_BACK_STATES = ("23", "40")
-"""SQLSTATE classes of what PostgreSQL's COMMIT refuses: a constraint, a transaction that can't go on."""
+"""SQLSTATE classes with which PostgreSQL refuses a COMMIT: a broken constraint, an aborted transaction."""
 
 
 def _is_rolled_back(error: DBAPIError) -> bool:
-    """Tell whether a COMMIT that failed says for certain that nothing of it will be seen."""
+    """Whether a failed COMMIT certainly left nothing."""
     if isinstance(error.orig, sqlite3.Error):
         return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _ROLLED_BACK
     state = getattr(error.orig, "sqlstate", None) or ""
@@ -503,12 +503,12 @@ _MISSHAPEN = (
     AssertionError,
     RecursionError,
 )
-"""What Python says of a value that is missing, or of another type or form than was expected."""
+"""What Python raises over a missing value, or one of an unexpected type or form."""
 _NOT_OURS = "is it a store of Anabranch's?"
 
 
 def _translate_sqlite(error: sqlite3.Error, described: str) -> AnabranchError | None:
-    """Turn an error of SQLite's into one of ours, if its code tells what it is."""
+    """Translate an SQLite error, if its code tells what it is."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _SQLITE_KINDS:
         kind, what, hint = _SQLITE_KINDS[code & 0xFF]
@@ -519,14 +519,14 @@ def _translate_sqlite(error: sqlite3.Error, described: str) -> AnabranchError | 
 
 
 _LOCKED_STATES = ("55P03", "40P01")
-"""SQLSTATEs of a lock that was waited for too long, and of two that wait for each other."""
+"""SQLSTATEs of a lock timeout and a deadlock."""
 _FORBIDDEN_STATES = ("42501", "25006")
-"""SQLSTATEs of a role that lacks a right, and of a server or role that may only read."""
+"""SQLSTATEs of a role that lacks a right, and of a read-only server or role."""
 _LOCKED_HINT = "try again in a moment; a writer that has stopped is ended by the server in time"
 
 
 def _translate(error: DBAPIError, described: str) -> AnabranchError:
-    """Turn a database error into one of ours, by its code."""
+    """Translate a database error by its code."""
     if isinstance(error.orig, sqlite3.Error) and (known := _translate_sqlite(error.orig, described)):
         return known
     said = masked(str(error.orig))

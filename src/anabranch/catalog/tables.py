@@ -1,7 +1,7 @@
-"""The catalogue's tables, as docs/format.md describes them: histories and objects. Times are microseconds since 1970.
+"""The catalogue's tables of histories and objects, as docs/format.md describes them. Times are microseconds since 1970.
 
-Every name begins with `ana_`, so that a store can live in a database that has other tables. What lies beyond a store's
-history is in `remote_tables`, jobs and pipelines are in `work_tables`, tables in databases of users in `live_tables`.
+Every name begins with `ana_`, so that a store can share a database with other tables. What lies beyond a store's
+history is in `remote_tables`, jobs and pipelines in `work_tables`, tables in users' databases in `live_tables`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sqlalchemy import (
 metadata = MetaData()
 
 Text = String().with_variant(String(collation="C"), "postgresql")
-"""Ids, names and hashes are compared byte by byte, whatever the database's locale."""
+"""Ids, names and hashes compare byte by byte, whatever the database's locale."""
 _Serial = BigInteger().with_variant(Integer, "sqlite")
 
 store = Table("ana_store", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))

@@ -1,4 +1,4 @@
-"""The commits that touched a table, with the objects that tell how; and which commits link an object."""
+"""The commits that touched a table, with the objects of their changes; and which commits link an object."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Touch:
     position: Position
     thing_id: ThingId
     schema_id: SchemaId | None
-    """The schema after; None if the table was dropped."""
+    """The schema afterwards; None if the table was dropped."""
     replaced: bool
     """Whether it gave the table another key, so that no key relates its rows to those before."""
     operations: tuple[str, ...]
     objects: tuple[tuple[int, ObjectId], ...]
-    """Its objects, each with its step; those of one step change a key once."""
+    """Its objects, each with its step; those of one step change a key at most once."""
 
     @property
     def dropped(self) -> bool:
@@ -38,7 +38,7 @@ class Touch:
 
 @dataclass(frozen=True)
 class CommitFacts:
-    """A commit as rows of a result tell it."""
+    """A commit as result rows show it."""
 
     hash: str
     id: str
@@ -60,7 +60,7 @@ def touches(cx: Connection, ranges: Iterable[tuple[LineId, int, int]], things: S
         for row in cx.execute(query.order_by(e.commit_index, e.dropped)):
             schema = SchemaId(row.schema_id) if row.schema_id and not row.dropped else None
             by_index.setdefault(
-                row.commit_index,  # Where two became one, or one took the other's place, the one that stays is listed.
+                row.commit_index,  # If two tables became one, or one replaced the other, the one that stays is listed.
                 Touch(
                     Position(line, row.commit_index),
                     ThingId(row.thing_id),
@@ -75,7 +75,7 @@ def touches(cx: Connection, ranges: Iterable[tuple[LineId, int, int]], things: S
 
 
 def touches_at(cx: Connection, positions: Sequence[Position], things: Sequence[ThingId]) -> list[Touch]:
-    """Read what some commits did to a table, in their order; they are those of a stretch of history, or most of it."""
+    """Read what some commits did to a table, in their order; meant for most commits of a stretch of history."""
     ranges: dict[LineId, tuple[int, int]] = {}
     for line, index in positions:
         low, high = ranges.get(line, (index, index))
@@ -113,13 +113,13 @@ class MergeEdge:
 
     number: int
     by_changes: bool
-    """Whether changes tell the difference; else only states can."""
+    """Whether changes tell the difference; otherwise states must be compared."""
     exceptions: ObjectId | None
-    """The rows that met, if there are some."""
+    """The rows that both sides touched, if any."""
 
 
 def references(cx: Connection, merge: Position, things: Sequence[ThingId]) -> list[MergeEdge]:
-    """Find how a merge relates a table to its further parents; one that its first parent did not touch has none."""
+    """Find how a merge relates a table to its further parents; none for one that its first parent did not touch."""
     r = t.change_references.c
     query = select(r.parent_number, r.base_line, r.exceptions_id)
     query = query.where(r.line_id == merge.line, r.commit_index == merge.index, r.thing_id.in_(things))
@@ -130,7 +130,7 @@ def references(cx: Connection, merge: Position, things: Sequence[ThingId]) -> li
 
 
 def commit_facts(cx: Connection, positions: Iterable[Position]) -> dict[Position, CommitFacts]:
-    """Read what rows of a result say of commits, a line at a time."""
+    """Read what result rows say of commits, a line at a time."""
     wanted: dict[LineId, list[int]] = {}
     for line, index in dict.fromkeys(positions):
         wanted.setdefault(line, []).append(index)
@@ -149,20 +149,20 @@ def commit_facts(cx: Connection, positions: Iterable[Position]) -> dict[Position
 
 
 def is_merge(cx: Connection, position: Position) -> bool:
-    """Tell whether a commit has several parents."""
+    """Whether a commit has several parents."""
     c = t.commits.c
     return bool(cx.scalar(select(c.is_merge).where(c.line_id == position.line, c.commit_index == position.index)))
 
 
 def tables_of(cx: Connection, repository: RepositoryId) -> list[ThingId]:
-    """List all tables that any commit of a repository speaks of."""
+    """List all tables that any commit of a repository mentions."""
     e, own = t.entries.c, select(t.lines.c.id).where(t.lines.c.repository_id == repository)
     query = select(e.thing_id).where(e.kind == "table", e.line_id.in_(own)).distinct().order_by(e.thing_id)
     return [ThingId(x) for x in cx.scalars(query)]
 
 
 def positions_naming(cx: Connection, repository: RepositoryId, thing: ThingId) -> list[Position]:
-    """List the commits that speak of a table or have a view of it, line by line."""
+    """List the commits that mention a table or have a view of it, line by line."""
     own = select(t.lines.c.id).where(t.lines.c.repository_id == repository)
     e, v = t.entries.c, t.views.c
     said = select(e.line_id, e.commit_index).where(e.thing_id == thing, ~e.carried, e.line_id.in_(own))

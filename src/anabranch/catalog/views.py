@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anabranch.model.content import LateView
 
 KnownObjects = ObjectCache
-"""Objects that were read before; they never change."""
+"""Objects read before; they never change."""
 Turned = list[tuple[int, ObjectId]]
 
 
@@ -31,7 +31,7 @@ def _objects() -> Any:
 
 
 def _on_line(kind: ViewKind) -> sa.Select[Any]:
-    """The views of a table on a line; of several at one commit the one that was made last is the best."""
+    """The views of a table on a line; of several at one commit, the one made last is best."""
     v = t.views.c
     query = sa.select(v.id, v.commit_index).where(
         v.thing_id == sa.bindparam("thing"), v.line_id == sa.bindparam("line")
@@ -97,7 +97,7 @@ def _view(cx: Connection, view: ViewId, kind: ViewKind, above: int, known: Objec
 
 
 _MANY = 200
-"""So many objects that are not known are read by one statement for their view."""
+"""Above this many unknown objects, all objects of the view are read in one statement."""
 
 
 def serving(cx: Connection, at: Clock, thing: ThingId) -> list[tuple[ViewKind, tuple[ViewId, Position]]]:
@@ -118,7 +118,7 @@ def newest_snapshot(cx: Connection, at: Clock, thing: ThingId) -> tuple[ViewId, 
 
 
 def _newest_fold(cx: Connection, at: Clock, thing: ThingId, since: Position) -> tuple[ViewId, Position] | None:
-    """Find the newest fold of the changes since a snapshot; one that reaches over it is of no use."""
+    """Find the newest fold of the changes since a snapshot; one that begins before it is of no use."""
     on = {"thing": thing, "since_line": since.line, "since_index": since.index}
     for line, low, high in reversed(at.since(since)):
         row = _fold(cx, {**on, "line": line, "low": low, "high": high}).first()
@@ -128,7 +128,7 @@ def _newest_fold(cx: Connection, at: Clock, thing: ThingId, since: Position) -> 
 
 
 def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, above: int) -> Turned:
-    """The changes after a view, each step of each commit with one turn."""
+    """The changes after a view; each step of each commit has its own turn."""
     turns: dict[tuple[str, int, int], int] = {}
     found: Turned = []
     for line, low, high in _ranges(at, base):
@@ -139,7 +139,7 @@ def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, a
 
 
 def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, known: KnownObjects) -> tuple[Layer, ...]:
-    """The change of one commit, step by step, from a turn on."""
+    """The change of one commit, step by step, its turns counted from `first`."""
     rows = _listed_on_line(cx, {"thing": thing, "line": at.line, "at": at.index}).all()
     learn(cx, [ObjectId(row.object_id) for row in rows], known)
     turns = {step: first + n for n, step in enumerate(sorted({row.step for row in rows}))}
@@ -161,14 +161,14 @@ def _change_objects() -> Any:
 
 
 def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
-    """The stretches of lines since the view, oldest first; all of the path where there is none."""
+    """The stretches of lines since the view, oldest first; the whole path if there is none."""
     if base is not None:
         return list(at.since(base))
     return [(p.line, 0, p.index) for p in reversed(at.positions)]
 
 
 def learn(cx: Connection, wanted: list[ObjectId], known: KnownObjects) -> None:
-    """Read what is not known yet of objects."""
+    """Load the objects that are not known yet."""
     missing = [id_ for id_ in wanted if id_ not in known]
     known.update(described(cx, missing, known))
     gone = [id_ for id_ in missing if id_ not in known]
@@ -177,7 +177,7 @@ def learn(cx: Connection, wanted: list[ObjectId], known: KnownObjects) -> None:
 
 
 def described(cx: Connection, ids: list[ObjectId], known: KnownObjects) -> dict[ObjectId, StoredObject]:
-    """Find objects by rows of their own, or in the manifests that list them; those that are gone are left out."""
+    """Find objects by their own rows, or in the manifests that list them, leaving out those that are gone."""
     found = objects.find(cx, ids)
     listed = listing(cx, [id_ for id_ in ids if id_ not in found])
     for manifest in objects.find(cx, sorted(set(listed.values()))).values():
@@ -188,11 +188,11 @@ def described(cx: Connection, ids: list[ObjectId], known: KnownObjects) -> dict[
 
 
 def write(cx: Connection, view: LateView) -> bool:
-    """Write a view of a commit that is published; tell whether it was worth it: another may have done the same.
+    """Write a view of a published commit; False if another writer has already made the same fold.
 
-    No row that a publishing writer waits for is locked.
+    Locks no row that a publishing writer waits for.
     """
-    from anabranch.catalog.liveness import leave_to_manifests  # which needs all of SQLAlchemy
+    from anabranch.catalog.liveness import leave_to_manifests  # it needs all of SQLAlchemy
 
     v = t.views.c
     same = (v.thing_id == view.thing_id) & (v.line_id == view.at.line) & (v.commit_index == view.at.index)
@@ -214,7 +214,7 @@ def write(cx: Connection, view: LateView) -> bool:
 
 
 def _check(cx: Connection, view: LateView) -> None:
-    """The commit and the objects that are linked must still be there."""
+    """Check that the commit and the linked objects still exist."""
     from anabranch.catalog.liveness import link_rows
 
     c = t.commits.c

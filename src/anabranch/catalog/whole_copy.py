@@ -1,4 +1,4 @@
-"""A whole catalogue, copied as one state into an empty database of either kind."""
+"""Copy a whole catalogue, as one state, into an empty database of either kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AT_ONCE = 500
 
 
 def copy_rows(source: Connection, target: Connection, changed: Mapping[str, str]) -> None:
-    """Make all tables in the target and copy their rows; some facts of the store are others there."""
+    """Make all tables in the target and copy their rows; `changed` gives facts of the store that differ there."""
     metadata.create_all(target, checkfirst=False)
     for table in metadata.sorted_tables:
         rows = source.execute(select(table), execution_options={"yield_per": _AT_ONCE})
@@ -26,7 +26,7 @@ def copy_rows(source: Connection, target: Connection, changed: Mapping[str, str]
 
 
 def files_named(cx: Connection) -> Iterator[tuple[str, int, str]]:
-    """Yield path, size and hash of every file that the catalogue names."""
+    """Yield path, size and hash of every file that has a row of its own; manifests list further ones."""
     c = t.objects.c
     for row in cx.execute(select(c.path, c.size_bytes, c.sha256).where(c.path.is_not(None)).order_by(c.path)):
         yield row.path, row.size_bytes, row.sha256

@@ -1,4 +1,4 @@
-"""The catalogue's tables of work that runs by itself: jobs, pipelines, and leases on either."""
+"""The catalogue's tables about work that runs by itself: jobs, pipelines, and leases on either."""
 
 from __future__ import annotations
 

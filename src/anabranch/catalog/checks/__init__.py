@@ -1,1 +1,1 @@
-"""Checks of the catalogue: what verify asks of its rows. Each yields damages; none changes anything."""
+"""What verify checks in the rows of the catalogue. Each check yields damages; none changes anything."""

@@ -1,4 +1,4 @@
-"""All checks of a catalogue, in one state of it."""
+"""All checks of a catalogue, on one state of it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHECKS: Mapping[str, Callable[[LookUps], None]] = {
     "open commits": check_open_commits,
     "open merges": check_open_merges,
 }
-"""Each goes through tables of its own, from one end to the other."""
+"""Each goes through its own tables, from end to end."""
 OWN = {
     x.name
     for x in (
@@ -48,11 +48,11 @@ OWN = {
         *(t.open_merges, t.settled_rows),
     )
 }
-"""The tables of these; all others are looked at row by row."""
+"""The tables of these checks; all others are checked row by row."""
 
 
 def check_catalog(cx: Connection) -> tuple[list[Damage], dict[str, int]]:
-    """Look at every row; the damages, and how many rows each table has."""
+    """Check every row; return the damages, and how many rows each table has."""
     reader = CatalogReader(cx)
     with any_text(cx):
         known = LookUps(reader)

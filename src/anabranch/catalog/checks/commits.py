@@ -1,4 +1,4 @@
-"""Checks of commits along their lines: place, parents, hash; and of all rows that say what a commit says."""
+"""Check commits along their lines: place, parents, hash; and all rows that belong to them."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ _COMPANIONS = (t.merge_edges, t.provenance, t.entries, t.names, t.facts, t.chang
 
 @dataclass
 class OnLine:
-    """What is known while the commits of one line are looked at, from its first on."""
+    """What is known while the commits of one line are checked, from its first on."""
 
     known: LookUps
     line: str
     before: CatalogRow | None = None
-    """The commit before on the line."""
+    """The previous commit on the line."""
     _entries: dict[str, Entry | None] = field(default_factory=dict)
     _clock: Clock | None = None
 
@@ -90,7 +90,7 @@ Check = Callable[[LookUps, OnLine, Said], Iterator[Damage]]
 
 
 def check_commits(known: LookUps, checks: Sequence[Check]) -> None:
-    """Go through all commits, line by line, each with its rows; and tell rows that belong to none."""
+    """Check all commits, line by line, each with its rows; and report rows that belong to none."""
     reader = known.reader
     companions = [Companions(_rows(reader, table), "line_id", "commit_index") for table in _COMPANIONS]
     on = OnLine(known, "")
@@ -122,7 +122,7 @@ def _report_lost(known: LookUps, rows: list[CatalogRow]) -> None:
 
 
 def place(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-    """A commit has a line of its repository, right after the one before."""
+    """A commit is on a line of its repository, right after the previous one."""
     row, line = said.commit, known.lines.get(said.commit.line_id)
     affects = known.affected
     expected = on.before.commit_index + 1 if on.before else 0
@@ -139,7 +139,7 @@ def place(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
 
 
 def parents(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-    """Parents are there, and generations rise from them."""
+    """Parents exist, and generations rise from them."""
     row = said.commit
     found = _parents(known, on, said)
     generation = 1 + max((p.generation for p in found if p), default=-1)
@@ -165,7 +165,7 @@ def parents(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
 
 
 def _parents(known: LookUps, on: OnLine, said: Said) -> list[CatalogRow | None]:
-    """All parents, None for one that is not there; the first commit of a repository has none."""
+    """All parents, None for a missing one; the first commit of a repository has none."""
     further = [known.commit(e.parent_line, e.parent_index) for e in said.edges]
     if on.before is not None:
         return [on.before, *further]
@@ -176,14 +176,14 @@ def _parents(known: LookUps, on: OnLine, said: Said) -> list[CatalogRow | None]:
 
 
 class HashCheck:
-    """Computes the hash of each commit again from what the catalogue keeps of it."""
+    """Recomputes the hash of each commit from what the catalogue keeps of it."""
 
     def __init__(self) -> None:
         self._brought: set[str] = set()
-        """Schemas that some hash was found to cover."""
+        """Schemas that some verified hash covers."""
 
     def __call__(self, known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-        """The hash is that of what the commit says; of schemas it covers those that the commit brought."""
+        """The hash matches what the commit says; of schemas, it covers those the commit brought."""
         row = said.commit
         found = [p for p in _parents(known, on, said) if p]
         if row.recipe not in (1, 2):
@@ -202,7 +202,7 @@ class HashCheck:
         yield row.damage(what, known.affected(row.line_id, row.commit_index))
 
     def _tries(self, schemas: list[str]) -> Iterator[tuple[str, ...]]:
-        """Which schemas the commit may have brought, the likeliest first; any that gives the hash is proven by it."""
+        """The schemas that the commit may have brought, likeliest first; a set that gives the hash is proven by it."""
         likely = (tuple(s for s in schemas if s not in self._brought), (), tuple(schemas))
         yield from dict.fromkeys(likely)
         if len(schemas) <= _TRIED_AT_MOST:
@@ -211,7 +211,7 @@ class HashCheck:
 
 
 def _changed_schemas(said: Said) -> list[str]:
-    """The schemas of things that were made or altered, which a commit of format 3 may have brought."""
+    """The schemas of things made or altered, which a commit of format 3 may have brought."""
     changed = {e.thing_id for e in said.entries if not e.carried and _may_bring(e)}
     own = [e.schema_id for e in said.entries if e.thing_id in changed]
     own += [c.object_schema for c in said.changes if c.thing_id in changed]
@@ -246,7 +246,7 @@ def _head(row: CatalogRow) -> CommitHead:
 
 
 def _described(known: LookUps, said: Said) -> dict[ObjectId, StoredObject]:
-    """The objects that the commit's hash speaks of."""
+    """The objects that the commit's hash covers."""
     linked = [c.object_id for c in said.changes] + [r.exceptions_id for r in said.references if r.exceptions_id]
     return objects.find(known.reader.cx, [ObjectId(id_) for id_ in dict.fromkeys(linked)]) if linked else {}
 
@@ -292,7 +292,7 @@ def entry_of(row: CatalogRow) -> Entry:
 
 
 def affected_by(known: LookUps, said: Said, thing: str, object_: str | None = None) -> Affected:
-    """What a damage of a thing at a commit affects."""
+    """What damage to a thing at a commit affects."""
     try:
         return known.affected(said.commit.line_id, said.commit.commit_index, thing=thing, object_=object_)
     except MISSHAPEN:

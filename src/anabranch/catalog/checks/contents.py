@@ -1,4 +1,4 @@
-"""Checks of objects, schemas and what views link, as the catalogue describes them; bytes are looked at elsewhere."""
+"""Check objects, schemas and view links as the catalogue describes them; bytes are checked elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OBJECT = {"object_kind": t.objects.c.kind, "object_rows": t.objects.c.row_count
 
 
 def check_schemas(known: LookUps) -> None:
-    """Schemas can be read."""
+    """Schemas can be read, and their columns are listed."""
     for row in known.reader.rows(t.schemas, t.schemas.c.id):
         known.reader.check(row, _schema(known, row))
 
@@ -32,7 +32,7 @@ def _schema(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
 
 
 def check_objects(known: LookUps) -> None:
-    """Objects are described as they can be, and the bytes of inline ones are there."""
+    """Objects are described in a possible way, and the bytes of inline ones exist."""
     inline = Companions(
         known.reader.rows(t.inline_objects, t.inline_objects.c.object_id, columns=[t.inline_objects.c.object_id]),
         "object_id",
@@ -74,14 +74,14 @@ def _object(known: LookUps, row: CatalogRow, is_inline: bool) -> Iterator[Damage
 
 
 def _is_published(known: LookUps, row: CatalogRow) -> bool:
-    """Whether a commit or view links an object; an open commit keeps schemas that it makes to itself."""
+    """Whether a commit or view links an object; an open commit keeps the schemas it makes to itself."""
     listed = t.manifest_members.c.object_id
     links = (t.changes.c.object_id, t.view_objects.c.object_id, t.change_references.c.exceptions_id, listed)
     return any(known.is_there(link.table, link == row.id) for link in links)
 
 
 def check_views(known: LookUps) -> None:
-    """Views link objects that are there, in order."""
+    """Views link existing objects, in order."""
     v, links = t.views.c, t.view_objects
     joined = links.outerjoin(t.objects, links.c.object_id == t.objects.c.id)
     rows = known.reader.rows(links, links.c.view_id, links.c.number, source=joined, more=_OBJECT)

@@ -1,4 +1,4 @@
-"""Checks of tables that no other check reads: that their rows have values of the right types, and what they name."""
+"""Check the tables that no other check reads: their values have the right types, and what they name exists."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NAMED: Mapping[str, Column[str]] = {
     "database_id": live_tables.live_databases.c.id,
     "owner_id": live_tables.live_tables.c.id,
 }
-"""What columns of such a name say: an id that is found there."""
+"""Where the id in a column of this name must be found."""
 
 
 def check_others(known: LookUps, tables: Iterable[Table]) -> None:
-    """Tables that are only looked at row by row."""
+    """Check tables row by row."""
     for table in tables:
         for row in known.reader.rows(table, *table.primary_key):
             known.reader.check(row, _row(known, row))

@@ -1,4 +1,4 @@
-"""What many checks look up: repositories, lines, commits by their place, and what a damage affects."""
+"""What many checks look up: repositories, lines, commits by position, and what damage affects."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _HASH = re.compile("[0-9a-f]{64}")
 
 
 def is_id(text: str, letter: str) -> bool:
-    """Tell whether this is an id of such a thing."""
+    """Whether this is an id that begins with this letter."""
     return text[:1] == letter and _ID.fullmatch(text) is not None
 
 
 def is_hash(text: str) -> bool:
-    """Tell whether this is a SHA-256 as we write it."""
+    """Whether this is a SHA-256 as we write it."""
     return _HASH.fullmatch(text) is not None
 
 
 @dataclass
 class LookUps:
-    """Look-ups over one state of the catalogue. Repositories and lines are kept; of the rest only the last ones."""
+    """Look-ups over one state of the catalogue. Repositories and lines are kept; of the rest, only recent ones."""
 
     reader: CatalogReader
     repositories: dict[str, CatalogRow] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class LookUps:
         self.lines = {r.id: r for r in self.reader.rows(t.lines, t.lines.c.id)}
 
     def commit(self, line: Any, index: Any) -> CatalogRow | None:
-        """Find a commit by its place."""
+        """Find a commit by its position."""
         if (line, index) not in self._commits:
             c = t.commits.c
             self._remember(
@@ -68,18 +68,18 @@ class LookUps:
         return self._schemas[id_]
 
     def one(self, table: Table, *conditions: Any, order: Any = None) -> CatalogRow | None:
-        """Find one row, the first in an order; what can't be read is as if it were not there."""
+        """Find one row, the first in an order; one that can't be read counts as missing."""
         looking = CatalogReader(self.reader.cx)
         ordered = () if order is None else (order,)
         return next(looking.rows(table, *ordered, condition=and_(*conditions), limit=1), None)
 
     def is_there(self, table: Table, *conditions: Any) -> bool:
-        """Tell whether there is such a row."""
+        """Whether there is such a row."""
         key = next(iter(table.c))
         return self.reader.cx.execute(select(key).where(*conditions).limit(1)).first() is not None
 
     def is_listed(self, object_: str) -> bool:
-        """Tell whether a manifest lists an object: it then needs no row of its own."""
+        """Whether a manifest lists an object, which then needs no row of its own."""
         return self.is_there(t.manifest_members, t.manifest_members.c.object_id == object_)
 
     def _remember(self, kept: dict[Any, Any], key: Any, value: Any) -> None:
@@ -88,12 +88,12 @@ class LookUps:
         kept[key] = value
 
     def commit_name(self, line: str, index: int) -> str:
-        """How refs name a commit: by the start of its hash; by its place, if it is not there."""
+        """A commit's abbreviated hash, or its position if it doesn't exist."""
         found = self.commit(line, index)
         return found.hash[:12] if found else f"{line}/{index}"
 
     def affected(self, line: str, index: int, *, thing: str | None = None, object_: str | None = None) -> Affected:
-        """What a damage at a commit affects."""
+        """What damage at a commit affects."""
         found = self.lines.get(line)
         repository = self.repositories.get(found.repository_id) if found else None
         table = self.table_name(line, index, thing) if thing else None
@@ -101,7 +101,7 @@ class LookUps:
         return Affected(name, tuple(self._holding(line, index)), self.commit_name(line, index), table, object_)
 
     def table_name(self, line: str, index: int, thing: str) -> str:
-        """The name of a thing at a commit, as far as it can be found; else its id."""
+        """The name of a thing at a commit, or its id if that can't be found."""
         try:
             clock = history.clock(self.reader.cx, Position(LineId(line), index))
             return entries.full_name(self.reader.cx, clock, thing) or thing
@@ -109,7 +109,7 @@ class LookUps:
             return thing
 
     def _holding(self, line: str, index: int) -> Iterator[str]:
-        """The branches that have a commit in their history: the first few."""
+        """The first few branches that have a commit in their history."""
         if self._reach is None:
             self._reach = list(self._all_reach())
         found = [name for name, reach in self._reach if reach.get(LineId(line), -1) >= index]
@@ -127,7 +127,7 @@ class LookUps:
                 continue
 
     def knows_schema(self, id_: str | None) -> bool:
-        """Say whether there is a schema that can be read; what is wrong with it is reported by its own check."""
+        """Whether a schema exists; one that can't be read is reported by its own check."""
         try:
             return id_ is not None and self.schema(SchemaId(id_)) is not None
         except MISSHAPEN:

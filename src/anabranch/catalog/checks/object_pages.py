@@ -1,4 +1,4 @@
-"""Objects some at a time, each with its schema and its bytes if they are inline; what can't be read is left out."""
+"""Read objects page by page, with schemas and the bytes of inline ones, leaving out what can't be read."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from anabranch.model.verification import Damage
 
 @dataclass(frozen=True)
 class ObjectPage:
-    """Some objects in the order of their ids."""
+    """Some objects, ordered by id."""
 
     objects: list[StoredObject]
     contents: dict[str, bytes]
     schemas: dict[str, Schema]
     damages: list[Damage]
     last: str | None
-    """After which the next page begins; None if this is the last."""
+    """The id after which the next page begins; None if this is the last."""
 
 
 def object_page(cx: Connection, after: str, limit: int) -> ObjectPage:
-    """Read the objects that come after an id."""
+    """Read the objects after an id."""
     reader, o, i = CatalogReader(cx), t.objects.c, t.inline_objects.c
     with any_text(cx):
         rows = list(reader.rows(t.objects, o.id, condition=o.id > after, limit=limit))
@@ -45,7 +45,7 @@ def object_page(cx: Connection, after: str, limit: int) -> ObjectPage:
 
 
 def settled_page(cx: Connection, after: tuple[str, str]) -> CatalogRow | None:
-    """Read the rows that were resolved in one table of an open merge, the next after another."""
+    """Read the next settled rows of an open merge after the given ones: those of one table."""
     s = t.settled_rows.c
     later = or_(s.open_id > after[0], and_(s.open_id == after[0], s.thing_id > after[1]))
     with any_text(cx):
@@ -54,7 +54,7 @@ def settled_page(cx: Connection, after: tuple[str, str]) -> CatalogRow | None:
 
 
 def is_there(cx: Connection, o: StoredObject) -> bool:
-    """Tell whether an object is still there: by a row of its own, or in a manifest."""
+    """Whether an object still exists, by a row of its own or in a manifest."""
     known = LookUps(CatalogReader(cx))
     return known.is_there(t.objects, t.objects.c.id == o.id) or known.is_listed(o.id)
 

@@ -1,4 +1,4 @@
-"""Checks of what leads to commits: the store, repositories, lines, branches and their moves, tags."""
+"""Check what leads to commits: the store, repositories, lines, branches and their moves, tags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEEDED = _FACTS[:4]
 
 
 def check_store(known: LookUps) -> None:
-    """Facts of the store."""
+    """Check the facts of the store."""
     reader = known.reader
     rows = list(reader.rows(t.store, t.store.c.key))
     for row in rows:
@@ -46,7 +46,7 @@ def _is_place(objects: str) -> bool:
 
 
 def check_repositories(known: LookUps) -> None:
-    """Repositories, each with its default branch."""
+    """Check repositories, each with its default branch."""
     for row in known.repositories.values():
         known.reader.check(row, _repository(known, row))
 
@@ -64,7 +64,7 @@ def _repository(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
 
 
 def check_lines(known: LookUps) -> None:
-    """Lines, and the commits that they spring from."""
+    """Check lines, and the commits they spring from."""
     for row in known.lines.values():
         known.reader.check(row, _line(known, row))
 
@@ -82,7 +82,7 @@ def _line(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
 
 
 def _origin(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Damage]:
-    """A line springs from a commit, but for the first of a repository."""
+    """Every line springs from a commit, except the first of a repository."""
     parent = (row.parent_line, row.parent_index, row.parent_generation)
     if parent == (None, None, None):
         if row.depth or row.start:
@@ -104,7 +104,7 @@ def _origin(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Dama
 
 
 def check_branches(known: LookUps) -> None:
-    """Branches, and that each shows what its last move says."""
+    """Check branches: each shows what its last move says."""
     for row in known.reader.rows(t.branches, t.branches.c.repository_id, t.branches.c.name):
         known.reader.check(row, _branch(known, row))
 
@@ -137,7 +137,7 @@ def _branch(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
 
 
 def _shows(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Damage]:
-    """What a branch or tag shows is a commit of its repository."""
+    """A branch or tag shows a commit of its repository."""
     commit = known.commit(row.line_id, row.commit_index)
     if row.repository_id not in known.repositories:
         yield row.damage(f"its repository {row.repository_id!r} is not there", affects)
@@ -148,7 +148,7 @@ def _shows(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Damag
 
 
 def check_moves(known: LookUps) -> None:
-    """Moves of each branch: one begins where the one before ended."""
+    """Check the moves of each branch: each begins where the previous one ended."""
     m = t.branch_moves.c
     rows = known.reader.rows(t.branch_moves, m.branch_id, m.id)
     for _, moves in groupby(rows, lambda row: row.branch_id):
@@ -186,7 +186,7 @@ def _follows(row: CatalogRow, before: CatalogRow, affects: Affected) -> Iterator
 
 
 def _published(known: LookUps, row: CatalogRow, before: CatalogRow | None, affects: Affected) -> Iterator[Damage]:
-    """A move that published a commit tells its id, author and time; commits that were collected can't be asked."""
+    """A move that published a commit has its id, author and time; a commit that was collected can't be compared."""
     commit = known.commit(row.to_line, row.to_index) if row.to_line is not None else None
     if row.commit_id is None or commit is None:
         if row.moved_at <= 0:
@@ -202,7 +202,7 @@ def _published(known: LookUps, row: CatalogRow, before: CatalogRow | None, affec
 
 
 def check_tags(known: LookUps) -> None:
-    """Tags."""
+    """Check tags."""
     for row in known.reader.rows(t.tags, t.tags.c.repository_id, t.tags.c.name):
         known.reader.check(row, _tag(known, row))
 

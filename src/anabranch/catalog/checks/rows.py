@@ -1,4 +1,4 @@
-"""Rows of the catalogue as they are, whatever they say: read in order, values of a wrong type reported as damage."""
+"""Read the catalogue's rows as they are, in order; values of a wrong type are reported as damage."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ MISSHAPEN = (
     AnabranchError,
     MissingRow,
 )
-"""What goes wrong where a value is not what it was expected to be."""
+"""Errors raised by values that are not as expected."""
 
 
 @dataclass(frozen=True)
 class CatalogRow:
-    """A row whose values have the types that the table says."""
+    """A row whose values have the types that its table declares."""
 
     table: Table
     values: Mapping[str, Any]
@@ -86,7 +86,7 @@ class CatalogRow:
         return where(self.table, self.values)
 
     def damage(self, what: str, affects: Affected | None = None, hint: str | None = None) -> Damage:
-        """A damage of this row."""
+        """Damage to this row."""
         more = {} if hint is None else {"hint": hint}
         return Damage(kind_of(self.table), self.where, what, affects or Affected(), **more)
 
@@ -104,7 +104,7 @@ def where(table: Table, values: Mapping[str, Any]) -> str:
 
 @dataclass
 class CatalogReader:
-    """Reads tables in one transaction, counts rows, and collects the damages of those that can't be read."""
+    """Reads tables in one transaction, counts rows, and collects damage to rows that can't be read."""
 
     cx: Connection
     damages: list[Damage] = field(default_factory=list)
@@ -120,7 +120,7 @@ class CatalogReader:
         more: Mapping[str, Column[Any]] | None = None,
         limit: int | None = None,
     ) -> Iterator[CatalogRow]:
-        """Yield the rows of a table; of a join, with more columns that may be null."""
+        """Yield the rows of a table, or of a join with `more` columns, which may be null."""
         own = list(columns or table.c)
         wanted = {c.name: c for c in own} | dict(more or {})
         optional = frozenset(more or ())
@@ -152,7 +152,7 @@ class CatalogReader:
         return None if wrong else row
 
     def check(self, row: CatalogRow | None, found: Iterable[Damage], table: Table | None = None) -> None:
-        """Run one check to its end; one that trips over what it reads is a damage itself."""
+        """Run one check to its end; if it fails over what it reads, that is damage, too."""
         try:
             for damage in found:
                 self.damages.append(damage)
@@ -164,7 +164,7 @@ class CatalogReader:
 
 
 def refused(check: Callable[[], object]) -> Iterator[str]:
-    """What a check of a name or word says against it."""
+    """What a check of a name or word objects to."""
     try:
         check()
     except InvalidRequest as error:
@@ -172,7 +172,7 @@ def refused(check: Callable[[], object]) -> Iterator[str]:
 
 
 def _value(column: Column[Any], found: Any, is_optional: bool) -> Any:
-    """A value as the column's type has it; ValueError if it is of another."""
+    """A value in its column's type; ValueError if it has another."""
     kind = column.type
     if isinstance(kind, JSON) and isinstance(found, str):
         found = json.loads(found)
@@ -204,7 +204,7 @@ def _checked(value: Any, is_right: bool, expected: str, found: Any) -> Any:
 
 @contextmanager
 def any_text(cx: Connection) -> Iterator[None]:
-    """A block in which SQLite gives text that is no UTF-8, too; a server has none such."""
+    """A block in which SQLite also returns text that is not valid UTF-8; a server has none."""
     if cx.dialect.name != "sqlite":
         yield
         return
@@ -217,19 +217,19 @@ def any_text(cx: Connection) -> Iterator[None]:
 
 
 class Companions:
-    """Rows that belong to others, read beside them in the order of their key: each is asked for once, rising."""
+    """Rows that belong to other rows, read alongside them in key order; ask for keys once each, ascending."""
 
     def __init__(self, rows: Iterator[CatalogRow], *key: str) -> None:
         self._rows, self._key = rows, key
         self._next = next(rows, None)
 
     def of(self, key: tuple[Any, ...]) -> tuple[list[CatalogRow], list[CatalogRow]]:
-        """Those of a key, and those before it that nothing asked for."""
+        """The rows of a key, and earlier ones that nothing asked for."""
         lost = self._until(lambda own: own < key)
         return self._until(lambda own: own == key), lost
 
     def rest(self) -> list[CatalogRow]:
-        """Those that nothing asked for, after the last key."""
+        """The remaining rows, which nothing asked for."""
         return self._until(lambda _: True)
 
     def _until(self, is_wanted: Any) -> list[CatalogRow]:

@@ -1,4 +1,4 @@
-"""Checks of what commits say of things: entries, names, changes, references, views; each against the state before."""
+"""Check what commits say of things (entries, names, changes, references, views) against the state before."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LETTERS = {"table": "t", "namespace": "n", "files": "f", "attribute": "c"}
 
 
 def entries_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-    """Entries are of things that can be, with a schema that is there, and rows as many as the changes say."""
+    """Entries are of possible things, have an existing schema, and as many rows as their changes imply."""
     for row in (e for e in said.entries if not e.carried):
         for what in (*_entry(known, row), *_row_count(on, said, row), *_first_view(said, row)):
             yield row.damage(what, affected_by(known, said, row.thing_id))
@@ -45,7 +45,7 @@ def _entry(known: LookUps, row: CatalogRow) -> Iterator[str]:
 
 
 def _row_count(on: OnLine, said: Said, row: CatalogRow) -> Iterator[str]:
-    """A table has the rows that it had, and those that came, without those that went."""
+    """A table has the rows it had before, plus those inserted, minus those deleted."""
     if not holds_rows(row.kind):
         return
     changes = said.changes_of(row.thing_id)
@@ -59,7 +59,7 @@ def _row_count(on: OnLine, said: Said, row: CatalogRow) -> Iterator[str]:
 
 
 def _first_view(said: Said, row: CatalogRow) -> Iterator[str]:
-    """A commit that makes a table, or gives it another key, brings a snapshot."""
+    """A commit that makes a table, or changes its key, brings a snapshot."""
     if row.kind == "table" and not row.dropped and ("create" in row.operations or row.replaced):
         own = [v for v in said.views if v.thing_id == row.thing_id and v.kind == "snapshot"]
         if not any(v.created_at == said.commit.finished_at for v in own):
@@ -67,7 +67,7 @@ def _first_view(said: Said, row: CatalogRow) -> Iterator[str]:
 
 
 def carried(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-    """A line of depth 0 carries the whole state from before it, and no other does."""
+    """A line of depth 0 carries the whole state from before it; no other line does."""
     entries, names = ([r for r in rows if r.carried] for rows in (said.entries, said.names))
     line = known.lines.get(on.line)
     is_carrying = line is not None and line.depth == 0 and line.parent_line is not None and on.before is None
@@ -94,7 +94,7 @@ def _binding(row: CatalogRow) -> NameBinding:
 
 
 def _same_rows(known: LookUps, said: Said, rows: dict, value_of, expected: dict) -> Iterator[Damage]:  # type: ignore[no-untyped-def, type-arg]
-    """The rows say what is expected, all of it and nothing else."""
+    """The rows say exactly what is expected."""
     for key, row in rows.items():
         if value_of(row) != expected.get(key):
             yield row.damage("it is not what was before its line", affected_by(known, said, row.thing_id))
@@ -106,7 +106,7 @@ def _same_rows(known: LookUps, said: Said, rows: dict, value_of, expected: dict)
 
 
 def names_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-    """A name stands for a thing that is there, below a namespace that is there."""
+    """A name stands for an existing thing, in an existing namespace."""
     now = {e.thing_id: entry_of(e) for e in said.entries}
     for row in said.names:
         for what in _name(on, now, said, row):
@@ -131,7 +131,7 @@ def _name(on: OnLine, now: dict[str, Entry], said: Said, row: CatalogRow) -> Ite
 
 
 def changes_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-    """Changes are of things that the commit speaks of, numbered, and their objects are there."""
+    """Changes are of things that the commit mentions, numbered, and their objects exist."""
     described = {e.thing_id for e in said.entries if not e.carried and not e.dropped}
     numbers: dict[str, int] = {}
     for row in said.changes:
@@ -154,7 +154,7 @@ def _change(row: CatalogRow, number: int, described: set[str]) -> Iterator[str]:
 
 
 def references_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-    """References are to further parents, from a base that both sides have, with exceptions that are there."""
+    """References are to further parents, from a base that both sides have, and their exceptions exist."""
     numbers = {e.number: Position(LineId(e.parent_line), e.parent_index) for e in said.edges}
     for row in said.references:
         for what in _reference(known, on, said, row, numbers):
@@ -180,7 +180,7 @@ def _reference(known: LookUps, on: OnLine, said: Said, row: CatalogRow, numbers:
 
 
 def views_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
-    """A view shows a table that is there, with as many rows; a fold lies on a snapshot."""
+    """A view shows an existing table, with as many rows; a fold lies on a snapshot."""
     now = {e.thing_id: entry_of(e) for e in said.entries}
     for row in said.views:
         entry = now.get(row.thing_id) or on.entry(row.thing_id)

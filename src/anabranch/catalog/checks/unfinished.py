@@ -1,4 +1,4 @@
-"""Checks of open commits and open merges, with what they hold."""
+"""Check open commits and open merges, with what they hold."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MODES, _FAST = ("merge", "squash", *SEQUENCES), ("", "never", "only", "three-wa
 
 
 def check_open_commits(known: LookUps) -> None:
-    """Open commits, what they have done to things, and the objects that they keep."""
+    """Check open commits, what they did to things, and the objects they keep."""
     o, e, x = t.open_commits.c, t.open_entries.c, t.open_objects.c
     entries = Companions(known.reader.rows(t.open_entries, e.open_id, e.thing_id), "open_id")
     joined = t.open_objects.outerjoin(t.objects, x.object_id == t.objects.c.id)
@@ -97,7 +97,7 @@ def _texts(row: CatalogRow) -> Iterator[str]:
 
 
 def _is_origin(said: Any) -> bool:
-    """A hash, or a commit or source outside with its role and repository."""
+    """Whether this is a hash, or a commit or outside source with its role and repository."""
     match said:
         case str():
             return is_hash(said)
@@ -149,7 +149,7 @@ def _document(known: LookUps, row: CatalogRow, linked: set[str]) -> Iterator[str
 
 
 def check_open_merges(known: LookUps) -> None:
-    """Open merges and what was resolved in them."""
+    """Check open merges, and what was resolved in them."""
     s = t.settled_rows.c
     settled = Companions(known.reader.rows(t.settled_rows, s.open_id, s.thing_id), "open_id")
     for row in known.reader.rows(t.open_merges, t.open_merges.c.id):
