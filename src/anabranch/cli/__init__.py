@@ -1,1 +1,1 @@
-"""The command line: `anabranch`, and `ana` for short. One command per file; what a command does is in repo."""
+"""The command line: `anabranch`, or `ana` for short. One file per command; what a command does is in repo."""

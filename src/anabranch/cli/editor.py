@@ -1,4 +1,4 @@
-"""Asking by an editor, as git does: the steps of a rebase, and messages."""
+"""Asks the user in an editor, as git does: for the steps of a rebase, and for messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HELP = """
 
 
 def edited(text: str, what: str) -> str:
-    """Let the user change a text; lines that begin with # do not count."""
+    """Let the user edit a text; lines that begin with # are dropped."""
     if not any(os.environ.get(name) for name in ("VISUAL", "EDITOR")) and not sys.stdin.isatty():
         raise BadUsage(f"{what} is asked for by an editor, and there is none", hint="set EDITOR, such as EDITOR=vi")
     try:
@@ -40,7 +40,7 @@ def edited(text: str, what: str) -> str:
 
 
 def edited_message(message: str) -> str:
-    """Let the user change a commit's message."""
+    """Let the user edit a commit's message."""
     found = edited(f"{message}\n\n# What the commit does and why; lines that begin with # are left out.\n", "a message")
     if not found:
         raise InvalidRequest("a commit needs a message", hint="say what it does and why")

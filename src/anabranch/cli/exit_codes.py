@@ -1,4 +1,4 @@
-"""The exit code of each kind of error; a server will have a table of its own, from kind to HTTP status."""
+"""The exit code of each kind of error; a server would map kinds to HTTP statuses in a table of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXIT_CODES: dict[type[AnabranchError], int] = {
 }
 CONFLICTS, BAD_USAGE = EXIT_CODES[MergeConflict], EXIT_CODES[InvalidRequest]
 UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
-"""What no error of ours is; the last two are what a shell shows for the signals."""
+"""For what is none of our errors; the last two are what a shell shows for the signals."""
 
 
 def exit_code(error: AnabranchError) -> int:

@@ -1,4 +1,4 @@
-"""What went wrong, in a line with a hint, and the exit code that says its kind."""
+"""Reports what went wrong: in a line with a hint, and by an exit code for its kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LINED = {"line", "places"}
 
 
 class BadUsage(click.UsageError):
-    """A command line that can't be read, with a hint of its own."""
+    """An invalid command line, with a hint of its own."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class BadUsage(click.UsageError):
 
 
 def report(error: BaseException, session: Session) -> int:
-    """Tell the user, and return the exit code."""
+    """Report an error to the user, and return the exit code."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, SystemExit):
@@ -53,7 +53,7 @@ def report(error: BaseException, session: Session) -> int:
 
 
 def _of_the_machine(error: BaseException) -> Unavailable | None:
-    """What a full disk, too little memory or a lack of permission is to the user: nothing that a bug did."""
+    """The error for a full disk, too little memory or missing permission, which are not bugs; None for others."""
     if isinstance(error, MemoryError):
         return Unavailable("out of memory", hint="free some, or do less at once")
     if not isinstance(error, OSError):
@@ -76,7 +76,7 @@ def _report_error(error: BaseException, session: Session) -> int:
         return described.exit_code
     first, *place = described.message.split("\n") if _LINED & described.facts.keys() else [described.message]
     say(f"error: {first}", None)
-    for line in place:  # of SQL: the line that can't be read, and a mark below it; of files: a place each
+    for line in place:  # For SQL, the line at fault and a mark below it; for files, one place per line.
         print(clean(masked(line)), file=sys.stderr)
     say("", described.hint)
     return described.exit_code
@@ -84,7 +84,7 @@ def _report_error(error: BaseException, session: Session) -> int:
 
 @dataclass(frozen=True)
 class _Failure:
-    """What the user reads of an error."""
+    """What the user sees of an error."""
 
     message: str
     hint: str | None
@@ -110,7 +110,7 @@ def _usage_failure(error: click.ClickException) -> _Failure:
 
 
 def _say_document(error: BaseException, described: _Failure) -> None:
-    """Print the error as one JSON document on stderr: whoever asked for JSON reads no prose."""
+    """Print the error as one JSON document on stderr; programs that asked for JSON read no prose."""
     kind = type(error).__name__ if isinstance(error, AnabranchError) else "InvalidRequest"
     kind = "Unexpected" if described.exit_code == UNEXPECTED else kind
     document = {"kind": kind, "message": masked(described.message), "hint": described.hint and masked(described.hint)}
@@ -118,7 +118,7 @@ def _say_document(error: BaseException, described: _Failure) -> None:
 
 
 def say(line: str, hint: str | None) -> None:
-    """Print a line and a hint on stderr, each in one line."""
+    """Print a message and a hint on stderr, one line each."""
     for text in (line, f"hint: {hint}" if hint else None):
         if text:
             word, _, rest = " ".join(clean(masked(text), keep="\n").split("\n")).partition(":")

@@ -1,4 +1,4 @@
-"""Options about the text of files that `ana import` and `ana export` share the manner of."""
+"""Options about the text of files, for `ana import` and `ana export`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ FORMATS = ("csv", "json", "parquet")
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how files of text are written."""
+    """Add the options that say how text files are written."""
     for option in reversed(_READING):
         function = option(function)
     return function
 
 
 def text_options(given: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, under the names that the repository knows."""
+    """The options that were given, under the repository's names."""
     return {name: value for name, value in given.items() if value is not None}
 
 

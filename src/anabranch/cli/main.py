@@ -1,4 +1,4 @@
-"""The command line's front door: finds the command, runs it, and turns what went wrong into a line and an exit code."""
+"""The front door of the command line: finds the command, runs it, and turns errors into a line and an exit code."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MODULES = {
     "completion": "completion",
     "demo": "demo",
 }
-"""Every command and the module it is in, in the order that help shows; a module is imported when its command runs."""
+"""Every command and its module, in the order of the help; a module is imported when its command runs."""
 
 HABITS = {
     "rm": "`ana table drop TABLE` drops a table; `ana sql 'DELETE FROM …'` deletes rows",
@@ -79,11 +79,11 @@ HABITS = {
     "fsck": "`ana verify` checks every object against its hash",
     "vacuum": "`ana gc` removes what nothing needs any more",
 }
-"""Commands of git that are not needed here, and what to do instead."""
+"""Commands that users of git or SQL may try, and what to do instead."""
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command's module when it is asked for."""
+    """A group that imports a command's module on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(MODULES)
@@ -132,7 +132,7 @@ cli.params.extend(global_options())
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; returns the exit code."""
+    """Run one command line, and return the exit code."""
     session = Session()
     try:
         with session.logged(), cli.make_context("ana", list(arguments), obj=session) as ctx:
@@ -146,11 +146,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> Any:
     """Entry point of `anabranch` and `ana`."""
-    gc.disable()  # a third of the start-up; work that shows progress switches it on again
+    gc.disable()  # Saves a third of the start-up; work that shows progress enables it again.
     if "_ANA_COMPLETE" in os.environ or "_ANABRANCH_COMPLETE" in os.environ:
         return cli.main()
     code = run(sys.argv[1:])
     close_output()
-    if "pyspark" not in sys.modules:  # which has a JVM to end
-        os._exit(code)  # all is written and closed: taking the modules down takes a tenth of a short command
+    if "pyspark" not in sys.modules:  # Which has a JVM to shut down.
+        os._exit(code)  # Everything is written and closed; tearing down modules is a tenth of a short command.
     sys.exit(code)

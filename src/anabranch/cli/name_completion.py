@@ -1,4 +1,4 @@
-"""What the shell offers for names of branches, tags, tables and columns; the catalogue alone is asked."""
+"""What the shell offers for names of branches, tags, tables and columns; reads only the catalogue."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _offering(names: Callable[[Session], Iterable[str]]) -> Complete:
-    """Make a completion from a way to list names."""
+    """Make a completion from a function that lists names."""
 
     def complete(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-        kept, between, begun = incomplete.rpartition("..")  # the second end of a range
+        kept, between, begun = incomplete.rpartition("..")  # In a range, complete its second end.
         return [f"{kept}{between}{name}" for name in _listed(ctx, names) if name.startswith(begun)]
 
     return complete
@@ -29,7 +29,7 @@ def _listed(ctx: click.Context, names: Callable[[Session], Iterable[str]]) -> li
         with session.repo:
             return sorted(names(session))
     except AnabranchError:
-        return []  # where there is no store there is nothing to offer; an error would spoil the prompt
+        return []  # Without a store there is nothing to offer, and an error would spoil the prompt.
 
 
 def _branches(session: Session) -> list[str]:
@@ -41,7 +41,7 @@ def _tags(session: Session) -> list[str]:
 
 
 def _tables(session: Session) -> set[str]:
-    """The tables of the current branch, with what is staged."""
+    """The tables of the current branch, including what is staged."""
     staged = session.working_set()
     status = staged.status() if staged else {}
     gone = {name for name, what in status.items() if what["dropped"]}
@@ -50,9 +50,9 @@ def _tables(session: Session) -> set[str]:
 
 
 def columns(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Offer the columns of the table that is named; after a comma, another."""
+    """Offer the columns of the named table; after a comma, another."""
     kept, comma, begun = incomplete.rpartition(",")
-    named = [ctx.params.get("table"), ctx.params.get("name"), *ctx.args]  # an option without a value stops the parser
+    named = [ctx.params.get("table"), ctx.params.get("name"), *ctx.args]  # A valueless option stops the parser.
     table = next((name for name in named if name), None)
     if table is None:
         return []
@@ -61,7 +61,7 @@ def columns(ctx: click.Context, _parameter: click.Parameter, incomplete: str) ->
 
 
 def files(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Leave it to the shell to offer files."""
+    """Let the shell offer files."""
     return [CompletionItem(incomplete, type="file")]
 
 

@@ -1,4 +1,4 @@
-"""The options that every command takes, before or after its name; and the classes that add them."""
+"""The options that every command takes, before or after its name, and the classes that add them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Command(click.Command):
 
 
 class TablesLast(Command):
-    """A command whose words after `--` are tables."""
+    """A command whose arguments after `--` are tables."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -60,7 +60,7 @@ class TablesLast(Command):
 
 
 class CommandGroup(click.Group):
-    """A command with commands of its own."""
+    """A command with subcommands."""
 
     command_class = Command
 
@@ -83,7 +83,7 @@ class CommandGroup(click.Group):
 
 
 def command(name: str, cls: type[Command] = Command, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
-    """Make a command that is given the session first."""
+    """Make a command that gets the session as its first argument."""
 
     def decorate(function: Callable[..., Any]) -> Command:
         return click.command(name, cls=cls, **settings)(click.make_pass_decorator(Session)(function))
@@ -92,7 +92,7 @@ def command(name: str, cls: type[Command] = Command, **settings: Any) -> Callabl
 
 
 def side_of(**given: bool) -> str | None:
-    """The side that was chosen, such as ours; two contradict each other."""
+    """The chosen side, such as ours; more than one is refused."""
     chosen = [side for side, is_chosen in given.items() if is_chosen]
     if len(chosen) > 1:
         options = " and ".join(f"--{side}" for side in chosen)
@@ -106,7 +106,7 @@ def names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tu
 
 
 def paragraphs(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> str | None:
-    """Join several -m to one message, as git does."""
+    """Join several -m into one message, as git does."""
     message = "\n\n".join(texts)
     if texts and not message.strip():
         raise InvalidRequest("a commit needs a message", hint="say what it does and why")
@@ -114,7 +114,7 @@ def paragraphs(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, 
 
 
 def renames(_ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Read each `OLD=NEW` as a name and another; it is parted at the last =."""
+    """Read each `OLD=NEW`, split at the last =, as an old name and a new one."""
     pairs = [text.rpartition("=") for text in texts]
     for text, (old, _, new) in zip(texts, pairs, strict=True):
         if not old or not new:
@@ -126,12 +126,12 @@ def renames(_ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]
 
 
 def rules(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Read `orders.price=max`, several times, as rules."""
+    """Read each `orders.price=max` as a rule."""
     return pairs(texts, "--rule", "TABLE[.COLUMN]=RULE")
 
 
 def pairs(texts: Sequence[str], option: str, form: str) -> dict[str, str]:
-    """Read `name=value`, several times."""
+    """Read each `name=value`."""
     found = {}
     for text in texts:
         name, is_pair, value = text.partition("=")

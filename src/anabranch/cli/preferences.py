@@ -1,6 +1,6 @@
-"""What users prefer, by name: kept for one folder in its cli.json, for all in a file of the user's own.
+"""Users' preferences by name: for one folder in its cli.json, for all in a file of the user's own.
 
-What names a command to run, or places to fetch from, is the user's alone: a folder may come from a stranger."""
+Commands to run and places to fetch from come only from the user's own file: a folder may come from a stranger."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ENGINES = ("auto", "spark", "duck")
 
 @dataclass(frozen=True)
 class Known:
-    """A preference: what it says, and what it may be."""
+    """A preference: its meaning, and its possible values."""
 
     meaning: str
     choices: tuple[str, ...] = ()
     default: str = ""
     own: bool = False
-    """Whether it is the user's alone, as a command that runs is: what a folder says of it does not count."""
+    """Whether only the user's own file counts, not the folder's, as for a command to run."""
 
 
 KNOWN = {
@@ -37,16 +37,16 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Preference:
-    """A preference as it counts here."""
+    """A preference in force here."""
 
     name: str
     value: str
     where: str
-    """`folder`, `user`, or `default` where nobody chose."""
+    """`folder`, `user`, or `default` if nobody chose."""
 
 
 def in_force(folder: dict[str, str]) -> list[Preference]:
-    """Every preference: what the folder says, else the user, else the default."""
+    """Every preference: the folder's, or else the user's, or else the default."""
     user = load_user()
     found = []
     for name, known in KNOWN.items():
@@ -65,7 +65,7 @@ def preferred(folder: dict[str, str]) -> dict[str, str]:
 
 
 def check_name(name: str) -> str:
-    """Refuse a name that is no preference; the error names the nearest."""
+    """Refuse an unknown preference; the error suggests the nearest name."""
     if name not in KNOWN:
         near = get_close_matches(name, KNOWN, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there: {', '.join(KNOWN)}"
@@ -84,16 +84,16 @@ def check_value(name: str, value: str) -> str:
 
 
 def user_file() -> Path:
-    """The file of the user's own."""
+    """The user's own file."""
     home = os.environ.get("XDG_CONFIG_HOME")
-    return Path(home or os.path.expanduser("~/.config")) / "anabranch" / "config.json"  # some users have no home
+    return Path(home or os.path.expanduser("~/.config")) / "anabranch" / "config.json"  # Path.home() might raise.
 
 
 def load_user() -> dict[str, str]:
-    """Read what the user prefers everywhere; nothing, if there is no file."""
+    """Read the user's preferences for all folders; none if there is no file."""
     return state.texts(state.read_document(user_file(), "mend or remove it; `ana config --global` writes it again"))
 
 
 def save_user(values: dict[str, str]) -> None:
-    """Write what the user prefers everywhere."""
+    """Write the user's preferences for all folders."""
     state.write_document(user_file(), values)

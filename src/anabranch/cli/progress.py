@@ -1,4 +1,4 @@
-"""Progress of long work: a spinner with phase and seconds on stderr, on a terminal only."""
+"""Progress of long work: a spinner with the phase and seconds on stderr, only on a terminal."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 Tasks = Callable[[], tuple[int, int] | None]
-"""How many tasks of Spark's are done, of how many; None where Spark does not run."""
+"""How many of Spark's tasks are done, and of how many; None if Spark does not run."""
 
 
 class Progress(Protocol):
-    """What a command tells its progress to."""
+    """Where a command reports its progress."""
 
     def phase(self, text: str) -> None:
         """Say what comes next."""
 
     def so_far(self, done: int, of: int | None = None) -> None:
-        """Say how much of it is done, of how much if that is known."""
+        """Say how much of it is done, and of how much, if known."""
 
 
 class Quiet:
@@ -47,7 +47,7 @@ def show_progress(phase: str, tasks: Tasks, *, visible: bool) -> Iterator[Progre
     from rich.live import Live
 
     spinner = _Spinner(phase, tasks)
-    # A stream of its own: stderr itself may be led elsewhere meanwhile, to quiet a JVM.
+    # A stream of its own, since stderr may be redirected meanwhile, to silence a JVM.
     settings: dict[str, Any] = {
         "refresh_per_second": 5,
         "transient": True,
@@ -59,7 +59,7 @@ def show_progress(phase: str, tasks: Tasks, *, visible: bool) -> Iterator[Progre
 
 
 class _Spinner:
-    """The phase and how long it has taken."""
+    """The phase, and how long it has taken."""
 
     def __init__(self, phase: str, tasks: Tasks) -> None:
         from rich.spinner import Spinner
@@ -75,7 +75,7 @@ class _Spinner:
 
     def __rich__(self) -> RenderableType:
         done = ""
-        with suppress(Exception):  # whatever it is, the work itself will tell
+        with suppress(Exception):  # The work itself will report whatever is wrong.
             found = self._tasks()
             done = f", task {found[0]:,} of {found[1]:,}" if found else ""
         self._spinner.update(text=f"{self._text} … {time.monotonic() - self._since:.0f} s{self._done}{done}")

@@ -1,4 +1,4 @@
-"""Refs as the command line takes them: HEAD is the current branch, and a time without a zone is local."""
+"""Refs on the command line: HEAD is the current branch, and a time without a zone is local."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _TIME = re.compile(r"@\{([^}]+)\}")
 
 
 def translate(text: str | None, branch: str) -> str:
-    """Put the current branch for HEAD, `@` and for nothing; in both ends of a range."""
+    """Replace HEAD, `@` and a missing ref by the current branch, in both ends of a range; localize times."""
     if text is None:
         return branch
     return _TIME.sub(lambda found: f"@{{{with_zone(found[1])}}}", with_head(text, branch))
 
 
 def with_zone(text: str) -> str:
-    """Give a time without a zone the local one; what is no time is left for others to refuse."""
+    """Give a time without a zone the local one; anything that is no time passes unchanged."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:

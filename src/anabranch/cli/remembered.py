@@ -31,17 +31,17 @@ class State:
     preferences: dict[str, str] = field(default_factory=dict)
     """What `ana config` chose for this folder."""
     previous: dict[str, str] = field(default_factory=dict)
-    """The branch of each repository that was current before."""
+    """The branch of each repository that was current before the current one."""
 
     def on_branch(self, repository: str, branch: str, left: str | None = None) -> State:
-        """The state after switching to a branch, and leaving another."""
+        """The state after switching to a branch from another."""
         previous = {**self.previous, repository: left} if left and left != branch else self.previous
         return replace(self, branches={**self.branches, repository: branch}, previous=previous)
 
 
 @dataclass(frozen=True)
 class StorePlace:
-    """A store, and the folder that remembers how it is used, if there is one."""
+    """A store, and the folder that remembers how it is used, if any."""
 
     store: str
     folder: Path | None
@@ -49,7 +49,7 @@ class StorePlace:
 
 
 def load(folder: Path) -> State:
-    """Read what was remembered; nothing, if there is no file."""
+    """Read the remembered state; empty if there is no file."""
     file = folder / FOLDER / FILE
     document = read_document(file, _AGAIN)
     try:
@@ -61,8 +61,8 @@ def load(folder: Path) -> State:
 
 
 def _server_of(document: dict[str, Any], folder: Path) -> str | None:
-    """The server that a folder is connected to. Never another folder, and never beside a store of its own: nobody
-    wrote that who meant well."""
+    """The server that a folder is connected to. Refused if it is a path, or if the folder holds a store itself: nobody
+    writes that with good intentions."""
     store = document.get("store")
     if store is None:
         return None
@@ -75,7 +75,7 @@ def _server_of(document: dict[str, Any], folder: Path) -> str | None:
 
 
 def save(folder: Path, state: State) -> None:
-    """Write what is to be remembered, all or nothing."""
+    """Write the state, all or nothing."""
     document = {
         "store": state.store,
         "repository": state.repository,
@@ -87,7 +87,7 @@ def save(folder: Path, state: State) -> None:
 
 
 def read_document(file: Path, hint: str) -> dict[str, Any]:
-    """Read a small file of JSON; nothing, if it is not there."""
+    """Read a small JSON file; empty if it does not exist."""
     try:
         document = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def read_document(file: Path, hint: str) -> dict[str, Any]:
 
 
 def write_document(file: Path, document: Mapping[str, Any]) -> None:
-    """Write a small file of JSON, all or nothing."""
+    """Write a small JSON file, all or nothing."""
     draft = file.with_suffix(f".{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -114,12 +114,12 @@ def write_document(file: Path, document: Mapping[str, Any]) -> None:
 
 
 def texts(document: Mapping[str, Any]) -> dict[str, str]:
-    """The parts of a document that are text; what others wrote beside them is left alone."""
+    """The parts of a document that are text; what others wrote beside them is ignored."""
     return {name: value for name, value in document.items() if isinstance(value, str)}
 
 
 def find(store: str | None, start: Path) -> StorePlace:
-    """Find the store that was named, else the one of this folder or the nearest parent."""
+    """Find the named store, or else that of this folder or the nearest parent."""
     if store is not None and (is_server(store) or "://" in store):
         return _server(store, start)
     if store is not None:
@@ -136,7 +136,7 @@ def _place(folder: Path, state: State) -> StorePlace:
 
 
 def _server(url: str, start: Path) -> StorePlace:
-    """A server that was named; a folder on the way up that points to it remembers the branch."""
+    """A named server; if this folder or a parent points to it, that one remembers the branch."""
     for folder in (start, *start.parents):
         if is_there(folder, FILE):
             state = load(folder)

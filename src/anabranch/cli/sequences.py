@@ -1,4 +1,4 @@
-"""Cherry-picks, reverts and rebases at the command line: they stop at conflicts and go on, as in git."""
+"""Cherry-picks, reverts and rebases on the command line: they stop at conflicts and continue, as in git."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ways_on(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def way_of(verb: str, named: Sequence[Any], chosen: dict[str, Any]) -> str | None:
-    """Which of --continue, --skip and --abort is asked for, taken out of what was chosen; None to begin."""
+    """Take --continue, --skip or --abort out of what was chosen; None to begin."""
     ways = [way for way in _WAYS if chosen.pop(f"{way}_")]
     if len(ways) > 1:
         raise BadUsage(f"{' and '.join(f'--{way}' for way in ways)} contradict each other", hint="give one of them")
@@ -47,14 +47,14 @@ def way_of(verb: str, named: Sequence[Any], chosen: dict[str, Any]) -> str | Non
 
 
 def begin(session: Session, branch: str, start: Callable[[], OpenSequence], nothing: str) -> None:
-    """Make what was asked for; with conflicts it stays open."""
+    """Begin a sequence and finish it; with conflicts, it stays open."""
     session.refuse_open(branch)
     kept = start()
     end(session, kept, nothing)
 
 
 def go_on(session: Session, verb: str, branch: str, way: str) -> None:
-    """Go on with what is open, leave a commit out, or give all of it up."""
+    """Continue what is open, skip a commit, or abandon all of it."""
     kept: Any = session.open_work(branch, verb)
     if way == "abort":
         kept.abort()
@@ -70,7 +70,7 @@ def go_on(session: Session, verb: str, branch: str, way: str) -> None:
 
 
 def end(session: Session, kept: OpenSequence, nothing: str) -> None:
-    """Move the branch, or tell the conflicts."""
+    """Move the branch, or report the conflicts."""
     try:
         with session.progress(f"finishing the {kept.verb}"):
             made = kept.finish()

@@ -1,4 +1,4 @@
-"""One run of the command line: what was chosen, the store that was found, the repository and the current branch."""
+"""One run of the command line: the options, the store, the repository and the current branch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OPTIONS = {
     "abort()": "`ana merge --abort`",
     "leave at= out; on= names the branch that moves": "`ana switch` to the branch first, or USE BRANCH; without --at",
 }
-"""What hints call in Python, as the command line calls it."""
+"""Python's names in hints, and what the command line calls them."""
 
 
 @dataclass
@@ -53,12 +53,12 @@ class Choices:
     json: bool = False
     debug: bool = False
     store_by_habit: bool = False
-    """Whether the store is that of ANABRANCH_STORE, which what is typed goes before."""
+    """Whether the store comes from ANABRANCH_STORE, which anything typed overrides."""
 
 
 @dataclass
 class Session:
-    """What a command is given."""
+    """What every command gets: the options, the store and the repository."""
 
     choices: Choices = field(default_factory=Choices)
     exit_code: int = 0
@@ -69,7 +69,7 @@ class Session:
 
     @cached_property
     def place(self) -> state.StorePlace:
-        """Where the store is; from here on, output looks as is preferred there."""
+        """Where the store is. Finding it also sets the looks preferred there."""
         found = state.find(self.choices.store, _here())
         chosen = preferred(found.state.preferences)
         looks.colour, looks.pager = chosen["colour"] or "auto", chosen["pager"] or None
@@ -82,7 +82,7 @@ class Session:
 
     @property
     def author(self) -> str | None:
-        """Who makes commits, if that was chosen."""
+        """The author of commits, if one was chosen."""
         return self.preferences["author"] or None
 
     @cached_property
@@ -101,7 +101,7 @@ class Session:
         return self.place.state.branches.get(self.repo.name) or self.repo.default_branch
 
     def ref(self, text: str | None) -> str:
-        """A ref of the command line as the repository takes it; the current branch for none."""
+        """A ref as the repository takes it; the current branch if None."""
         return translate(text, self.branch)
 
     def working_set(self, branch: str | None = None) -> OpenCommit | None:
@@ -114,7 +114,7 @@ class Session:
         return [*self.repo.open_merges(branch), *self.repo.open_sequences(branch)]
 
     def open_work(self, branch: str, verb: str | None = None) -> OpenConflicts:
-        """Find what is open on a branch; the newest, if there are several. It must be of the verb, if one is given."""
+        """Find what is open on a branch, the newest if several; if a verb is given, it must be of that verb."""
         found = self.all_open(branch)
         if not found:
             what, places = verb or "merge", {"merge": "SOURCE", "rebase": "ONTO"}
@@ -126,7 +126,7 @@ class Session:
         return found[-1]
 
     def refuse_open(self, branch: str) -> None:
-        """Refuse to begin something while something is open."""
+        """Refuse to begin while something is open."""
         for waiting in self.all_open(branch):
             hint = f"`ana {waiting.verb} --continue` goes on with it, `ana {waiting.verb} --abort` gives it up"
             raise InvalidRequest(f"a {waiting.verb} of {', '.join(waiting.sources)} is open on {branch!r}", hint=hint)
@@ -140,11 +140,11 @@ class Session:
         return self.place.folder
 
     def switch_to(self, branch: str, left: str | None = None) -> None:
-        """Remember another current branch, and the one that was left for it."""
+        """Remember the current branch, and the one that was left."""
         state.save(self.folder, self.place.state.on_branch(self.repo.name, branch, left))
 
     def progress(self, phase: str, repo: Repository | None = None) -> AbstractContextManager[Progress]:
-        """Show what takes long, on a terminal."""
+        """Show the progress of long work, on a terminal."""
         from anabranch.cli.progress import show_progress
 
         gc.enable()
@@ -152,7 +152,7 @@ class Session:
         return show_progress(phase, (repo or self.repo).progress, visible=visible)
 
     def hint_for(self, error: AnabranchError) -> str | None:
-        """The error's own hint, unless the current branch itself is gone."""
+        """The error's own hint in terms of the command line; another, if the current branch itself is gone."""
         named = (error.facts.get("branch"), error.facts.get("ref"))
         if isinstance(error, NotFound) and "branch" in self.__dict__ and self.branch in named:
             return "it was the current branch; go to another with `ana switch`"
@@ -163,7 +163,7 @@ class Session:
 
     @contextmanager
     def logged(self) -> Iterator[None]:
-        """Show the debug log if it is asked for, and close the repository at the end."""
+        """Show the debug log if asked for, and close the repository at the end."""
         looks.colour, looks.pager = "auto", None
         handler = logging.StreamHandler()
         handler.setFormatter(_Masking("debug: %(name)s: %(message)s"))
@@ -192,7 +192,7 @@ class Session:
 
 
 class _Masking(logging.Formatter):
-    """Lines of the log without secrets and without what acts on a terminal."""
+    """Formats log lines without secrets, and without characters that act on a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         return clean(masked(super().format(record)), keep="\n")

@@ -1,4 +1,4 @@
-"""The shell of `ana sql`: statements over several lines, history, completion, and short commands with a backslash."""
+"""The shell of `ana sql`: multi-line statements, history, completion, and short commands with a backslash."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WORDS = (
 
 
 def run_shell(session: Session, author: str | None) -> None:
-    """Read statements and run them, until the end."""
+    """Read statements and run them, until the end of input."""
     opened = session.repo.sql_session(session.branch, author=author)
     with_history = _prepare(session.repo, opened, _history_file(session))
     emit(f"Anabranch, repository {session.repo.name}. \\? for help, \\q to leave.")
@@ -74,7 +74,7 @@ def run_shell(session: Session, author: str | None) -> None:
 
 
 def _complete(text: str) -> str | None:
-    """The statements that were written, once they end; None while more is to come."""
+    """The text, once its statements are complete; None while more must follow."""
     stripped = text.strip()
     if not stripped:
         return ""
@@ -83,12 +83,12 @@ def _complete(text: str) -> str | None:
     try:
         tokens = tokenize(text)
     except InvalidRequest:
-        return None  # a text or comment that goes on in the next line
+        return None  # A text or comment continues on the next line.
     return text if len(tokens) < 2 or tokens[-2].is_symbol(";") else None
 
 
 def _run(session: Session, opened: SqlSession, text: str) -> None:
-    """Run statements; what goes wrong is reported, and the shell goes on."""
+    """Run statements; errors are reported, and the shell continues."""
     try:
         if text.startswith("\\"):
             text = _written_out(text)
@@ -103,7 +103,7 @@ def _run(session: Session, opened: SqlSession, text: str) -> None:
 
 
 def _written_out(text: str) -> str:
-    """A short command as the statement that it stands for."""
+    """The statement that a short command stands for."""
     name, _, rest = text[1:].strip().rstrip(";").partition(" ")
     if name == "?":
         emit(HELP)
@@ -124,7 +124,7 @@ def _prompt(repo: Repository, opened: SqlSession, goes_on: bool) -> str:
 
 
 def _painted(text: str) -> str:
-    """Colour part of a prompt; readline must know what takes no room."""
+    """Colour part of a prompt; readline must be told which characters take no room."""
     painted = paint(text, "cyan", sys.stdout)
     return re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", painted)
 
@@ -135,7 +135,7 @@ def _history_file(session: Session) -> Path | None:
 
 
 def _prepare(repo: Repository, opened: SqlSession, history: Path | None) -> Callable[[], None]:
-    """Set history and completion up, where the machine has readline; returns what is to be done at the end."""
+    """Set up history and completion if readline is available; return what to call at the end."""
     try:
         import readline
     except ImportError:

@@ -1,4 +1,4 @@
-"""Where the command line's writes go: to the working set of the current branch; with a message, on into a commit."""
+"""Where writes go on the command line: to the working set of the current branch, and with a message into a commit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING = 1
 
 @dataclass
 class Writing:
-    """A transaction to write to, and the commit that came of it."""
+    """A transaction to write to, and the commit it became."""
 
     transaction: Transaction
     commit: Commit | None = None
@@ -32,7 +32,7 @@ class Writing:
 
 @contextmanager
 def writing(session: Session, message: str | None, author: str | None) -> Iterator[Writing]:
-    """Write to the working set; a message publishes it, together with what was staged before."""
+    """Write to the working set; a message publishes it, including what was staged before."""
     staged = session.working_set()
     if message is not None and staged is None:
         with session.repo.commit(session.branch, message, author=author) as tx:
@@ -57,14 +57,14 @@ def publish(opened: OpenCommit, message: str, author: str | None, date: str | No
 
 
 def staged_documents(opened: OpenCommit | None) -> list[dict[str, Any]]:
-    """What a working set holds, as JSON: name, kind, state, operations, inserted, updated, deleted."""
+    """The contents of a working set as JSON: name, kind, state, operations, inserted, updated, deleted."""
     from anabranch.repo.commit.draft_listing import staged_things
 
     return staged_things(opened) if opened else []
 
 
 def report_commits(session: Session, branch: str, made: list[Commit], nothing: str) -> None:
-    """Print new commits with what they did; or why there is none."""
+    """Print new commits and what they did; or why there are none."""
     session.exit_code = 0 if made else NOTHING
     if session.json:
         emit_json({"branch": branch, "commits": [commit_document(commit) for commit in made]})

@@ -1,4 +1,4 @@
-"""Input that can be read only once, as from a pipe: kept in a file while it is imported."""
+"""Input that can be read only once, as from a pipe; copied to a file while it is imported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDARD_INPUT = "-"
 
 @contextmanager
 def spooled(names: Sequence[str], format: str | None) -> Iterator[tuple[str, ...]]:
-    """Give names of files that can be read again and again; - is standard input. Errors tell the names as given."""
+    """Give names of files that can be read repeatedly; - is standard input. Errors use the original names."""
     once = [name for name in dict.fromkeys(names) if name == STANDARD_INPUT or _is_pipe(name)]
     if not once:
         yield tuple(names)
@@ -45,7 +45,7 @@ def _is_pipe(name: str) -> bool:
 
 
 def _copy(name: str, folder: Path, number: int) -> str:
-    """Copy a pipe to a file of the same ending."""
+    """Copy a pipe to a file with the same ending."""
     ending = "" if name == STANDARD_INPUT else "".join(Path(name).suffixes)
     made = folder / f"stdin{number or ''}{ending}"
     try:

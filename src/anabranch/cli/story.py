@@ -1,4 +1,4 @@
-"""How the demo speaks: numbered steps, the Python lines that do the same, tables, and how long each took."""
+"""How the demo speaks: numbered steps, the Python code for each, tables, and how long each took."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from anabranch.cli.session import Session
 
 _LABEL = "   "
-"""Before everything that belongs to a step."""
+"""The indentation of everything in a step."""
 
 
 @dataclass
 class StepOutput:
-    """A story in steps. With --json it is silent, and only the times are kept."""
+    """A story in steps. With --json it is silent, and only keeps the times."""
 
     session: Session
     repo: Repository
@@ -42,7 +42,7 @@ class StepOutput:
 
     @contextmanager
     def step(self, title: str, code: str = "") -> Iterator[None]:
-        """Run a step: its title and code, then what it prints, then how long it took."""
+        """Run a step: print its title and code, then its output, then how long it took."""
         self.say()
         self.say(paint(f"{len(self.times) + 1}. {title}", "bold"))
         if code:
@@ -56,14 +56,14 @@ class StepOutput:
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
-        """Measure the part of a step that does the work; a spinner shows that it goes on."""
+        """Time the part of a step that does the work, showing a spinner."""
         started = time.perf_counter()
         with self.session.progress(what, self.repo):
             yield
         self.clock(started)
 
     def clock(self, started: float) -> None:
-        """Print the time since then, and keep it."""
+        """Print and keep the time since then."""
         seconds = time.perf_counter() - started
         self.times[-1]["seconds"] = round(seconds, 4)
         shown = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"

@@ -1,4 +1,4 @@
-"""Commits that were made, and the rows that they touched, in words."""
+"""Commits that were made, and what they touched, in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = {
 
 
 def counts_text(counts: Counts | dict[str, Any]) -> str:
-    """Describe how many rows or files were touched; if none were, what else was done, or that nothing was."""
+    """Describe how many rows or files were touched; if none, what else was done, or that nothing was."""
     found = counts if isinstance(counts, dict) else counts_document(counts)
     words = _FILE_WORDS if found.get("kind") == "files" else _ROW_WORDS
     parts = [f"{number(found[kind])} {word}" for kind, word in words.items() if found[kind]]
@@ -34,7 +34,7 @@ def counts_text(counts: Counts | dict[str, Any]) -> str:
 
 
 def commit_line(branch: str, commit: Commit) -> str:
-    """A commit that was just made, as git says it."""
+    """A commit just made, as git prints it."""
     return f"[{clean(branch)} {short(commit.hash)}] {subject(commit.message)}"
 
 

@@ -1,4 +1,4 @@
-"""Conflicts of a merge in words and as JSON, and what can be done about them."""
+"""Conflicts of a merge, in words and as JSON, and what can be done about them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def conflicts_document(conflicts: Conflicts) -> dict[str, Any]:
 
 
 def conflict_lines(conflicts: Conflicts) -> Iterator[str]:
-    """A line for each table or thing that is in conflict."""
+    """One line for each table or thing in conflict."""
     rows = [(clean(name), _kinds(table.rows())) for name, table in conflicts.items()]
     rows += [(_place(thing), thing_text(thing)) for thing in (*conflicts.objects, *conflicts.schema)]
     rows += [(clean(file["path"]), _file_text(file)) for file in conflicts.files.rows()]
@@ -49,7 +49,7 @@ def thing_text(thing: Mapping[str, Any]) -> str:
 
 
 def next_steps(conflicts: Conflicts, into: str, current: str, verb: str = "merge") -> Iterator[str]:
-    """What can be done about an open merge, or about what stopped at a commit."""
+    """What can be done about an open merge, or about a sequence that stopped."""
     there = "" if into == current else f" --into {into}"
     on = "" if into == current else f" --on {into}"
     if len(conflicts.files) < conflicts.count():
@@ -70,7 +70,7 @@ def next_steps(conflicts: Conflicts, into: str, current: str, verb: str = "merge
 
 
 def goes_on(verb: str, where: str = "") -> str:
-    """How what is open goes on once its conflicts are resolved."""
+    """How to continue once the conflicts are resolved."""
     return f"`ana {verb} --continue{where}` {'publishes the merge' if verb == 'merge' else 'goes on'}"
 
 

@@ -1,4 +1,4 @@
-"""A difference for other programs: lines of JSON, CSV, SQL, and a page of HTML."""
+"""A difference for other programs: JSON lines, CSV, SQL, and an HTML page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STYLE = (
 def written(
     format: str, tables: Sequence[TableDiff], namespaces: Sequence[NamespaceDiff], wanted: Wanted
 ) -> Iterable[str]:
-    """All rows that differ, in lines of a format."""
+    """All rows that differ, as lines in a format."""
     if format == "sql":
         return _sql(tables, namespaces, wanted)
     return {"ndjson": _ndjson, "csv": _csv, "html": _html}[format](tables, wanted)

@@ -1,4 +1,4 @@
-"""A difference for people: a heading for each table, its columns, its rows with changed cells as `old → new`."""
+"""A difference for people: for each table a heading, its columns, and its rows with changed cells as `old → new`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WHOLE = 10_000
 
 
 def whole_text(tables: Iterable[TableDiff], namespaces: Sequence[NamespaceDiff], wanted: Wanted) -> Iterator[str]:
-    """All that differs."""
+    """Everything that differs."""
     lines = _spaces(namespaces)
     for table in tables:
         if not table.is_empty:
@@ -32,7 +32,7 @@ def whole_text(tables: Iterable[TableDiff], namespaces: Sequence[NamespaceDiff],
 
 
 def overview(tables: Sequence[TableDiff], namespaces: Sequence[NamespaceDiff], *, exact: bool) -> Iterator[str]:
-    """A line for each table: exact counts, or what the commits between touched."""
+    """One line per table: exact counts, or what the commits between touched."""
     yield from _spaces(namespaces)
     shown = [t for t in tables if not (exact and t.is_empty)]
     rows = [(t.change, clean(_name(t)), _summary(t, exact)) for t in shown]
@@ -43,7 +43,7 @@ def overview(tables: Sequence[TableDiff], namespaces: Sequence[NamespaceDiff], *
 
 
 def table_text(table: TableDiff, wanted: Wanted) -> Iterator[str]:
-    """One table: what became of it, of its columns and of its rows."""
+    """One table: what happened to it, its columns and its rows."""
     yield paint(f"{clean(table.name)}: {_what(table)}", "bold")
     for change in table.schema:
         yield "  " + schema_line(change, table.columns.columns)
@@ -58,7 +58,7 @@ def table_text(table: TableDiff, wanted: Wanted) -> Iterator[str]:
 
 
 def counts_of(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Count changed rows that were listed."""
+    """Count the changed rows that are listed."""
     found = {"inserted": 0, "updated": 0, "deleted": 0, "cells": sum(len(row["columns"]) for row in rows)}
     words = {"insert": "inserted", "update": "updated", "delete": "deleted"}
     for row in rows:
@@ -77,7 +77,7 @@ def summary_line(counts: Mapping[str, int], schema: Sequence[SchemaChange]) -> s
 
 
 def schema_line(change: SchemaChange, known: Sequence[Column]) -> str:
-    """A change of a column, the key or the like, in a line and its colour."""
+    """A change of a column, the key or the like, in a coloured line."""
     text = schema_words(change, known)
     return paint(text, {"+": "green", "-": "red", "~": "yellow"}[text[0]])
 
@@ -149,7 +149,7 @@ def _more(rows: Sequence[dict[str, Any]], more: bool, counts: Mapping[str, int],
 
 
 def _rows(table: TableDiff, rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Changed rows as a table; where it is too wide, the columns that changed come first."""
+    """Changed rows as a table; if it is too wide, changed columns come first."""
     shown, width = list(table.columns), screen_width()
     drawn = _drawn(shown, rows)
     if not fits(*drawn, width):
@@ -178,7 +178,7 @@ def _row(shown: Sequence[Column], row: dict[str, Any]) -> list[Any]:
 
 
 def _both(row: dict[str, Any], name: str) -> str:
-    """A cell before and after; long ones are cut from where they begin to differ."""
+    """A cell before and after; long ones are cut to where they begin to differ."""
     limit = cell_limit(screen_width())
     before, after = (cell((row[side] or {}).get(name), max(limit, _WHOLE)) for side in ("before", "after"))
     room = limit - len(_ARROW)

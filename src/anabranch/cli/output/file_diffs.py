@@ -1,4 +1,4 @@
-"""Files that differ, as text: a line each, and the lines of texts."""
+"""Files that differ, as text: one line each, and the lines that differ in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def file_lines(files: Iterable[FileDiff], *, text: bool) -> Iterator[str]:
-    """One line for each file; with `text`, what differs in it."""
+    """One line per file; with `text`, also what differs in it."""
     for file in files:
         moved = f" (from {clean(file.moved_from)})" if file.moved_from else ""
         yield paint(f"file {file.change:<8} {clean(file.path)}{moved}", COLOURS[file.change])

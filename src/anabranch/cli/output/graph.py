@@ -1,6 +1,6 @@
-"""A history drawn beside its text, as `git log --graph` does; pure.
+"""Draws a history beside its text, as `git log --graph` does; pure.
 
-Every line that waits for a commit has a column; a commit ends the columns that wait for it and opens one per parent."""
+Each column waits for a commit. A commit ends the columns that wait for it, and opens one per parent."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Edges = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class GraphRows:
-    """The rows of the graph that belong to one commit, and the row that goes on below it."""
+    """The rows of the graph for one commit, and the row that continues below it."""
 
     rows: tuple[str, ...]
     below: str
     width: int = 0
-    """How wide the commit and its parents are: where its text begins, as in git."""
+    """The width of the commit and its parents: where its text begins, as in git."""
 
     def with_text(self, text: Sequence[str]) -> Iterator[str]:
-        """Put text beside the rows; text that is longer goes on beside the open columns."""
+        """Put text beside the rows; longer text continues beside the open columns."""
         rows = [*self.rows, *[self.below] * (len(text) - len(self.rows))]
         width = max([self.width, *map(len, rows[: len(text)])])
         for row, line in zip_longest(rows, text, fillvalue=""):
@@ -45,7 +45,7 @@ def draw(commits: Sequence[str], edges: Edges) -> Iterator[GraphRows]:
 
 
 def simplify(parents: Edges, shown: set[str]) -> dict[str, list[str]]:
-    """Lead every edge on to the nearest commits that are shown; `parents` lists children before parents."""
+    """Redirect each edge to the nearest commits that are shown; `parents` lists children before parents."""
     nearest: dict[str, list[str]] = {}
     for commit in reversed(list(parents)):
         found = [p for parent in parents[commit] for p in ([parent] if parent in shown else nearest.get(parent, []))]
@@ -54,19 +54,19 @@ def simplify(parents: Edges, shown: set[str]) -> dict[str, list[str]]:
 
 
 def _after(columns: Sequence[str], at: int, parents: Sequence[str]) -> list[str]:
-    """The columns below a commit: its parents take its place, unless a column waits for them already."""
+    """The columns below a commit: its parents take its place, unless a column already waits for them."""
     others = {column for i, column in enumerate(columns) if i != at}
     return [*columns[:at], *(p for p in dict.fromkeys(parents) if p not in others), *columns[at + 1 :]]
 
 
 def _steps(columns: Sequence[str], at: int, parents: Sequence[str], after: Sequence[str]) -> set[tuple[int, int]]:
-    """From which column each line goes to which."""
+    """Which column each line goes from and to."""
     kept = {(i, after.index(column)) for i, column in enumerate(columns) if i != at}
     return kept | {(at, after.index(parent)) for parent in parents}
 
 
 def _moves(steps: set[tuple[int, int]]) -> list[str]:
-    """Rows that lead every line to its column, one column a row."""
+    """Rows that lead each line to its column, one column per row."""
     rows = []
     while any(start != end for start, end in steps):
         rows.append(_row(steps))

@@ -1,4 +1,4 @@
-"""How the output of this run looks, as the user prefers it."""
+"""How this run's output looks, as the user prefers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass
 class Looks:
-    """Whether there are colours, and which pager shows long texts."""
+    """Whether to use colours, and the pager for long texts."""
 
     colour: str = "auto"
     pager: str | None = None
-    """A command, or `never`; None for what the environment says."""
+    """A command, or `never`; None for the environment's choice."""
 
 
 looks = Looks()
-"""Of this run; the session sets it when it finds the store."""
+"""The looks of this run; set by the session when it finds the store."""

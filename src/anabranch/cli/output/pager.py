@@ -1,4 +1,4 @@
-"""Long texts go through a pager, on a terminal only."""
+"""Long texts go through a pager, only on a terminal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ pager_option = click.option("--pager/--no-pager", default=True, help="Whether to
 
 
 def show_lines(lines: Iterable[str], *, paged: bool) -> None:
-    """Print lines; on a terminal with a pager, unless it was declined."""
+    """Print lines; on a terminal through a pager, unless declined."""
     if not paged or looks.pager == "never" or not sys.stdout.isatty():
         for line in lines:
             emit(line)
         return
-    os.environ.setdefault("LESS", "FRX")  # as git does: a text that fits the screen is just printed
+    os.environ.setdefault("LESS", "FRX")  # As git does: text that fits the screen is just printed.
     if looks.pager:
         os.environ["PAGER"] = looks.pager
     click.echo_via_pager(_ended(lines), color=colourful(sys.stdout))

@@ -1,4 +1,4 @@
-"""What statements of SQL gave, as people and programs read it."""
+"""Results of SQL statements, for people and programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 def document(result: SqlResult, rows: Any) -> dict[str, Any]:
-    """A result as JSON: rows are lists, since two columns may have one name."""
+    """A result as JSON; rows are lists, since two columns may share a name."""
     found: dict[str, Any] = {
         "statement": result.statement.text,
         "columns": list(result.columns),
@@ -36,7 +36,7 @@ def document(result: SqlResult, rows: Any) -> dict[str, Any]:
 
 
 def show_result(result: SqlResult, rows: Any, form: str) -> None:
-    """Print a result; a long one with the pager."""
+    """Print a result; a long one through the pager."""
     show_lines(_lines(result, rows, form), paged=rows.num_rows > 10)
 
 
@@ -78,26 +78,26 @@ def table_text(result: SqlResult, rows: Any, width: int) -> Iterator[str]:
 
 
 def _is_of_rows(result: SqlResult) -> bool:
-    """Whether counts say what a statement did; of one on columns they don't."""
+    """Whether counts describe what a statement did; for one about columns, they do not."""
     return isinstance(result.statement, RowWriting) or bool(result.counts and result.counts.rows)
 
 
 def _long_text(rows: Any) -> Iterator[str]:
-    """A long text with its line breaks; before it, in lines of their own, the facts beside it."""
+    """A long text with its line breaks, preceded by any other values, one per line."""
     for *facts, text in _rows(rows):
         yield from (f"{name}: {fact}" for name, fact in zip(rows.column_names, facts, strict=False))
         yield from clean(text, keep="\n").split("\n")
 
 
 def _shortened(row: tuple[Any, ...], result: SqlResult) -> list[Any]:
-    """A row of SHOW with its hashes as every command shows them; a query's rows are as they are."""
+    """A row of SHOW, with hashes shortened as elsewhere; a query's rows stay as they are."""
     if not isinstance(result.statement, Show):
         return list(row)
     return [short(v) if n == "commit" and v else v for n, v in zip(result.columns, row, strict=True)]
 
 
 def _word(result: SqlResult) -> str:
-    """What a statement did: its first word, or two where one says little."""
+    """What to call a statement: its first word, or two where one says little."""
     words = result.statement.text.upper().replace("OR REPLACE", "", 1).split()
     if words[0] == "WITH":
         return type(result.statement).__name__.removesuffix("Into").upper()

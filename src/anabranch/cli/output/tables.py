@@ -24,7 +24,7 @@ _GAP = 3
 
 @dataclass(frozen=True)
 class Heading:
-    """A column of a table: its title, whether its cells are numbers, and whether it is cut after all others."""
+    """A column of a table: its title, whether it is right-aligned, and whether it is cut after all others."""
 
     title: str
     right: bool = False
@@ -33,7 +33,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Styled:
-    """A cell with a style of rich's."""
+    """A cell with a style of rich."""
 
     value: Any
     style: str
@@ -46,7 +46,7 @@ def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> N
 
 
 def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:
-    """Draw a table; long cells are cut, columns that don't fit are left out, and that is said."""
+    """Draw a table. Long cells are cut; columns that do not fit are left out, and listed below."""
     widths = fit(_natural(headings, rows, width), width, [h.cut_last for h in headings])
     lines = _drawn(_table(headings, rows, widths))
     if len(widths) == len(headings):
@@ -56,30 +56,30 @@ def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widt
 
 
 def fits(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> bool:
-    """Tell whether a table has room for all of its columns."""
+    """Whether a table has room for all of its columns."""
     return len(fit(_natural(headings, rows, width), width)) == len(headings)
 
 
 def fits_whole(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> bool:
-    """Tell whether the screen has room for a table with no cell cut."""
+    """Whether the screen has room for a table without cutting a cell."""
     natural = _natural(headings, rows, _PIPE_WIDTH)
     return sum(natural) + _GAP * (len(natural) - 1) <= screen_width()
 
 
 def key_line(key: Mapping[str, Any]) -> str:
-    """A row's key in a line: `id=1, line=2`."""
+    """A row's key in one line: `id=1, line=2`."""
     return ", ".join(f"{clean(name)}={cell(value, _PIPE_CELL)}" for name, value in key.items())
 
 
 def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[int]:
-    """How wide each column would like to be."""
+    """The preferred width of each column."""
     limit = cell_limit(width)
     cells = [[cell(value, limit) for value in row] for row in rows]
     return [max([width_of(h.title), *(width_of(row[i]) for row in cells)]) for i, h in enumerate(headings)]
 
 
 def fit(natural: Sequence[int], room: int, not_null: Sequence[bool] = ()) -> list[int]:
-    """The widths of as many columns as there is room for; the widest are cut first, to a readable width at least."""
+    """The widths of as many columns as there is room for; the widest are cut first, but stay readable."""
     widths = list(natural)
     while len(widths) > 1 and sum(min(w, CELL_MINIMUM) + _GAP for w in widths) - _GAP > room:
         widths.pop()
@@ -93,7 +93,7 @@ def fit(natural: Sequence[int], room: int, not_null: Sequence[bool] = ()) -> lis
 
 
 def _drawn(thing: RenderableType) -> list[str]:
-    """Draw something of rich's, with colours if stdout wants them."""
+    """Draw a renderable of rich, in colour if stdout wants it."""
     from rich.console import Console
 
     drawn, wanted = StringIO(), colourful(sys.stdout)
@@ -107,12 +107,12 @@ def screen_width() -> int:
 
 
 def cell_limit(width: int) -> int:
-    """How wide a cell may be at most; in a pipe it is cut only where no table could be drawn in time."""
+    """The greatest width of a cell; in a pipe, a limit only so that drawing ends in time."""
     return _PIPE_CELL if width >= _PIPE_WIDTH else CELL_LIMIT
 
 
 def cell(value: Any, limit: int = CELL_LIMIT) -> str:
-    """A value as people read it, in one line."""
+    """A value for people, in one line."""
     if isinstance(value, Styled):
         return cell(value.value, limit)
     if value is None:

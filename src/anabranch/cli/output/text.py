@@ -1,4 +1,4 @@
-"""What commands print: plain text, JSON documents, and how times, numbers and hashes look."""
+"""What commands print: plain text and JSON documents, and how times, numbers and hashes look."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ HASH_LENGTH = 10
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _CONTROL = {i: f"\\x{i:02x}" for i in CONTROLS} | {9: "\\t", 10: "\\n", 13: "\\r"} | TURNS
 _UNSEEN = {code: shown for code, shown in (CONTROLS | TURNS).items() if code >= 0x7F}
-"""What JSON leaves as it is, as JSON may write it, too."""
+"""Characters that json.dumps would leave as they are, and their escapes."""
 
 
 class OutputClosed(Exception):
-    """Whoever reads our output has gone (`ana log | head`)."""
+    """Whoever was reading our output is gone (`ana log | head`)."""
 
 
 def emit(text: str = "") -> None:
@@ -35,19 +35,19 @@ def emit_json(document: dict[str, Any]) -> None:
 
 
 def json_text(document: Any, indent: int | None = None) -> str:
-    """JSON in which nothing acts on a terminal."""
+    """JSON without characters that act on a terminal."""
     import json
 
     return json.dumps(finite(document), indent=indent, ensure_ascii=False, default=plain).translate(_UNSEEN)
 
 
 def flush() -> None:
-    """Hand over what is still in the buffer."""
+    """Flush what is still buffered."""
     _while_open(sys.stdout.flush)
 
 
 def close_output() -> None:
-    """Flush for the last time; a closed pipe is no news, and what can't be written was reported."""
+    """Flush for the last time; a closed pipe is not an error, and write errors were reported."""
     try:
         flush()
         sys.stderr.flush()
@@ -63,7 +63,7 @@ def _while_open(write: Callable[[], object]) -> None:
 
 
 def colourful(stream: TextIO) -> bool:
-    """Tell whether a stream wants colours: a terminal, unless the environment or the user says otherwise."""
+    """Whether a stream gets colours: if it is a terminal, unless the environment or the user says otherwise."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR") or looks.colour == "always":
@@ -72,7 +72,7 @@ def colourful(stream: TextIO) -> bool:
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
-    """Colour a text, where colours are wanted."""
+    """Colour a text, if colours are wanted."""
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if text and colourful(stream or sys.stdout) else text
 
 
@@ -82,7 +82,7 @@ def clean(text: str, keep: str = "") -> str:
 
 
 def width_of(text: str) -> int:
-    """How many places a text takes on a terminal: wide letters take two, marks on other letters none."""
+    """How many columns a text takes on a terminal: wide letters take two, combining marks none."""
     return len(text) if text.isascii() else sum(map(_places, text))
 
 
@@ -115,7 +115,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def short(hash_: str | None) -> str:
-    """A hash as people see it."""
+    """A hash, shortened for people."""
     return hash_[:HASH_LENGTH] if hash_ else "-"
 
 

@@ -69,7 +69,7 @@ class Trace:
         exact = self.last(self._keys(top, unclear), sources)
         return asked.instead(plain, asked.newest_cell(exact, self.story.ranks, sources))
 
-    # --- which rows are asked of which part of the past ---
+    # --- which rows to look up in which segment ---
 
     def _requests(self, wanted: Keys | None) -> dict[Position, Keys | None]:
         """The keys to look up in each segment, by its head; None for all, where rows continue under another key."""
@@ -113,7 +113,7 @@ class Trace:
     def _there(self) -> frozenset[str]:
         return frozenset(i for c in self.schema.stored for i in c.ids)
 
-    # --- what a part of the past tells ---
+    # --- what a segment contributes ---
 
     def _expression(self, segment: Segment, wanted: Keys | None, sources: Sources) -> Any:
         asked = self.attribution(segment)
