@@ -196,8 +196,7 @@ def drop_repository(store: str | PathLike[str], repository: str) -> None:
 
 
 def backup(store: str | PathLike[str], folder: str | PathLike[str]) -> StoreCopy:
-    """Copy a store into a folder, `s3://…` or `hdfs://…`: a consistent state while others write; later, only what is
-    new."""
+    """Copy a store into a folder, `s3://…` or `hdfs://…`: one state while others write; later, only what is new."""
     from anabranch.repo import backups
 
     return backups.backup(fspath(store), fspath(folder))

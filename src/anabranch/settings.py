@@ -192,8 +192,7 @@ VERIFIED_AT_ONCE = 200
 FETCH_TIMEOUT_SECONDS = 30
 """How long a server may stay silent while a file is fetched from it."""
 GIVEN_CONTENT_LIMIT_BYTES = 16 * 1024 * 1024
-"""The largest content that a file's conflict can be resolved with: the catalogue keeps it until the merge is
-finished."""
+"""The largest content that can resolve a file's conflict: the catalogue keeps it until the merge is finished."""
 
 # Folding
 TIER_FACTOR = 8

@@ -1,4 +1,4 @@
-"""Publishing once: a commit says which write it is of, and a write that the branch has is not done again."""
+"""Publishes a write once: its commit carries the write's identity, and a write that the branch has is not repeated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RETRIES = 10
 
 @dataclass(frozen=True)
 class WriteIdentity:
-    """The fact by which a write is known again."""
+    """The fact that identifies a write."""
 
     fact: str
     value: dict[str, Any]
@@ -24,8 +24,8 @@ def publish_once(
 ) -> Commit | None:
     """Make one commit, unless the branch has one of this write; None if so, or if nothing changed.
 
-    The branch is asked after the commit has begun, and a strict commit fails if anybody wrote the table since then:
-    of two that do the same write at once, one is published, and the other finds it when it tries again.
+    The branch is searched only after the commit has begun, and a strict commit fails if anybody wrote the table since:
+    of two concurrent attempts at the same write, one is published, and the other finds it on its retry.
     """
 
     def write_if_new(tx: Transaction) -> None:
@@ -37,5 +37,5 @@ def publish_once(
 
 
 def is_written(repo: Repository, branch: str, identity: WriteIdentity) -> bool:
-    """Tell whether the branch has a commit of this write; a reset that takes the commit away takes this away, too."""
+    """Tell whether the branch has a commit of this write; after a reset that drops the commit, it doesn't."""
     return any(value == identity.value for _, value in repo.workbook.facts(identity.fact, branch))

@@ -1,4 +1,4 @@
-"""What a user says with `.option(…)`, checked before anything is read or written."""
+"""What users set with `.option(…)`, checked before anything is read or written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SourceOptions:
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> SourceOptions:
-        """Read what Spark hands over; the path of `load` and `save` is the table."""
+        """Read the options that Spark passes; the path of `load` and `save` is the table."""
         options = {name.lower(): value for name, value in given.items()}
         if "path" in options:
             options["table"] = options.pop("path")
@@ -58,12 +58,12 @@ class SourceOptions:
 
     @property
     def at(self) -> str | None:
-        """Where is read: a ref, or a branch, which is one, too; by default the head of the default branch."""
+        """What to read: the ref, else the branch; by default the head of the default branch."""
         return self.ref if self.ref is not None else self.branch
 
     @contextmanager
     def opened(self) -> Iterator[Repository]:
-        """A block in which the repository is open, without any Spark of its own: it runs inside of Spark."""
+        """Open the repository for a block, without Spark, since this code runs inside Spark."""
         with ab.open(self.store, repository=self.repository, engine="duck", author=self.author) as repo:
             yield repo
 
@@ -77,7 +77,7 @@ def _require(options: Mapping[str, str], name: str, hint: str) -> None:
 
 
 def _absolute(store: str) -> str:
-    """Executors work in folders of their own."""
+    """An absolute path, since executors have other working directories."""
     return store if "://" in store else os.path.abspath(store)
 
 

@@ -1,4 +1,4 @@
-"""Reading a table at a commit: each partition is some of the objects that hold its rows, with all changes on them."""
+"""Reads a table at a commit: each partition is some of the objects that hold its rows, with all changes to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anabranch.repo.read.parts import TablePart, part_batches, split_table
 from pyspark_anabranch.options import SourceOptions
 
 NamedColumn = tuple[str, str, bool]
-"""Name, type as Spark writes it, and whether it may be null."""
+"""Name, Spark's text for the type, and whether it is nullable."""
 
 
 @dataclass
@@ -34,14 +34,14 @@ class TableReader(DataSourceReader):
         self._asked, self._commit, self._schema = asked, commit, schema
 
     def partitions(self) -> list[InputPartition]:
-        """Split by size; the parts are of one commit, whoever folds or commits meanwhile."""
+        """Split by size; all parts are of one commit, whoever folds or commits in the meantime."""
         asked = self._asked
         with asked.opened() as repo:
             table = repo.table(asked.table, at=self._commit, columns=asked.columns, where=asked.where)
             return [PartPartition(part) for part in split_table(table, asked.part_bytes)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, PartPartition):  # Spark makes one of its own where there is none
+        if not isinstance(partition, PartPartition):  # Spark makes its own if there is none
             return
         with self._asked.opened() as repo, part_batches(repo._ctx, partition.part) as (_, batches):
             yield from as_spark_expects(batches, self._schema)
@@ -54,7 +54,7 @@ def columns_of_table(repo: Repository, asked: SourceOptions, commit: str) -> lis
 
 
 def columns_of_changes(repo: Repository, asked: SourceOptions, commit: str) -> list[NamedColumn]:
-    """The columns of the feed of changes, as they are at a commit."""
+    """The columns of the change feed at a commit."""
     feed = repo.changes(asked.table, commit, commit, columns=asked.columns, where=asked.where)
     return [(name, str(type_), True) for name, type_ in feed.columns]
 
@@ -67,13 +67,13 @@ def ddl_of(columns: Iterable[NamedColumn]) -> str:
 
 
 def as_spark_expects(batches: Iterable[pa.RecordBatch], schema: StructType) -> Iterator[pa.RecordBatch]:
-    """Give batches exactly the Arrow types that Spark compares them with."""
+    """Cast batches to exactly the Arrow types that Spark expects."""
     expected = arrow_schema(schema)
     for batch in batches:
         yield from pa.Table.from_batches([batch]).cast(expected).to_batches()
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """A schema of Spark's in Arrow; from 4.2 on, Spark asks which zone times are in."""
+    """Spark's schema in Arrow; Spark 4.2 and later take a time zone."""
     zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **zone)

@@ -1,4 +1,4 @@
-"""A sink for streams: each micro-batch is one commit, made once however often Spark hands it over."""
+"""A sink for streams: each micro-batch becomes one commit, however often Spark delivers it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def anabranch_sink(
     query: str | None = None,
     how: Literal["upsert", "insert", "overwrite"] | None = None,
 ) -> Callable[[DataFrame, int], None]:
-    """Give a function for `foreachBatch`: `df.writeStream.foreachBatch(anabranch_sink("shop", "orders")).start()`.
+    """Return a function for `foreachBatch`: `df.writeStream.foreachBatch(anabranch_sink("shop", "orders")).start()`.
 
-    A batch is known again by the query's id, which its checkpoint keeps, and its number. `query` is used instead of
-    that id; Spark Connect needs it, as it does a path for `store`. Rows are upserted where the table has a key, else
-    inserted. A table that is not there is made from the first batch that has rows, with `key`.
+    A batch is identified by its number and the query's id, which the checkpoint keeps. `query` replaces that id; Spark
+    Connect requires it, and a path for `store`. Rows are upserted if the table has a key, else inserted. If there is no
+    table, the first batch with rows makes it, with `key`.
     """
     if how not in (None, "upsert", "insert", "overwrite"):
         raise InvalidRequest(f"how= is {how!r}", hint="choose upsert, insert or overwrite")
@@ -66,7 +66,7 @@ def _opened(store: Repository | str | PathLike[str], repository: str | None, fra
 
 
 def _query_id(frame: DataFrame) -> str:
-    """The id of the query that this micro-batch is of, which stays the same over restarts."""
+    """The id of this micro-batch's query, which survives restarts."""
     context: Any = getattr(frame.sparkSession, "sparkContext", None)
     found = None if context is None else context.getLocalProperty(_QUERY_ID)
     if not found:

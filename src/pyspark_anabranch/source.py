@@ -1,4 +1,4 @@
-"""The data source that Spark registers: tables at a ref, feeds of changes, and commits."""
+"""The data source that Spark registers: tables at a ref, and change feeds; writes are commits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DefaultSource(DataSource):
         return "anabranch"
 
     def schema(self) -> str:
-        """The columns by the catalogue; no row is read."""
+        """The columns, from the catalogue; reads no rows."""
         return ddl_of(self._columns())
 
     def _columns(self) -> list[NamedColumn]:
@@ -53,7 +53,7 @@ class DefaultSource(DataSource):
         return CommitWriter(self._asked, schema, overwrite)
 
     def _refuse_other(self, schema: StructType) -> None:
-        """Refuse a schema that the user gave, if it is another than the table's; without one it is ours."""
+        """Refuse a schema given by the user if it differs from the table's; otherwise it is ours."""
         if self._commit is not None:
             return
         own = [(name, type_) for name, type_, _ in self._columns()]

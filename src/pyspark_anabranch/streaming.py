@@ -1,4 +1,4 @@
-"""Reading the feed of changes: as a stream whose offsets are commits, or at once."""
+"""Reads the change feed: as a stream whose offsets are commits, or all at once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FEED_COLUMN_COUNT = 3
 
 @dataclass
 class CommitsPartition(InputPartition):
-    """The commits after one up to another, for one task; None is before the first."""
+    """The commits after one, up to another, for one task; None is before the first."""
 
     since: str | None
     to: str
 
 
 class ChangesReader(DataSourceReader):
-    """Reads the changes after `since` up to a commit."""
+    """Reads the changes after `since`, up to a commit."""
 
     def __init__(self, asked: SourceOptions, commit: str, schema: StructType) -> None:
         self._asked, self._commit, self._schema = asked, commit, schema
@@ -40,9 +40,9 @@ class ChangesReader(DataSourceReader):
 
 
 class ChangeStream(DataSourceStreamReader):
-    """Follows a branch: an offset is the hash of the last commit that was read.
+    """Follows a branch: an offset is the hash of the last commit read.
 
-    A branch that was reset behind it, or to somewhere else, ends the stream with an error that says so.
+    If the branch is reset to before that commit, or elsewhere, the stream ends with an error that says so.
     """
 
     def __init__(self, asked: SourceOptions, schema: StructType) -> None:
@@ -53,7 +53,7 @@ class ChangeStream(DataSourceStreamReader):
             return {"commit": _since(repo, self._asked)}
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:
-        """The head; or the start, if no commit since then touched the table. PySpark before 4.2 says neither."""
+        """The head, or `start` if no commit since touched the table. PySpark before 4.2 passes no arguments."""
         with self._asked.opened() as repo:
             head = repo.show(self._asked.at).hash
             if start is None or repo.changes(self._asked.table, start["commit"], head).commits:
@@ -68,7 +68,7 @@ class ChangeStream(DataSourceStreamReader):
 
 
 def read_changes(asked: SourceOptions, partition: InputPartition, schema: StructType) -> Iterator[pa.RecordBatch]:
-    """Read the changes of some commits, oldest first, with the columns that the query began with."""
+    """Read the changes of some commits, oldest first, with the columns that the query started with."""
     assert isinstance(partition, CommitsPartition)
     columns = schema.fieldNames()[:-_FEED_COLUMN_COUNT]
     with asked.opened() as repo:

@@ -1,4 +1,4 @@
-"""Writing a DataFrame as one commit: tasks write files that nobody sees, the driver takes those of one attempt each."""
+"""Writes a DataFrame as one commit: tasks write files that nobody sees, and the driver takes one attempt's of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyspark_anabranch.reading import arrow_schema
 
 @dataclass
 class PartitionFile(WriterCommitMessage):
-    """What a task wrote; without a name, nothing."""
+    """What a task wrote; nothing, if there is no name."""
 
     name: str | None
     row_count: int
@@ -39,7 +39,7 @@ class CommitWriter(DataSourceArrowWriter):
         self._identity = WriteIdentity("spark_write", {"id": asked.write_id or uuid.uuid4().hex})
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PartitionFile:
-        """Write the rows of one task to a file of this attempt's own."""
+        """Write one task's rows to a file of this attempt's own."""
         first = next(iterator, None)
         if first is None:
             return PartitionFile(None, 0)
@@ -47,7 +47,7 @@ class CommitWriter(DataSourceArrowWriter):
         return PartitionFile(name, _write_file(self._place, name, first, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Publish the files that the tasks' messages name; those of other attempts are removed with them."""
+        """Publish the files that the messages name; then remove all files, those of other attempts included."""
         asked, verb = self._asked, "overwrite" if self._overwrite else "append to"
         with asked.opened() as repo:
             try:
@@ -82,7 +82,7 @@ class CommitWriter(DataSourceArrowWriter):
 
 
 def _check_table(repo: Repository, asked: SourceOptions, branch: str, schema: StructType) -> None:
-    """Refuse, before any task runs, what the table can't take."""
+    """Refuse what the table can't take, before any task runs."""
     try:
         table = repo.table(asked.table, at=branch)
     except NotFound as error:

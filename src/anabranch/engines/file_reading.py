@@ -38,8 +38,7 @@ def run_tasks(tasks: Sequence[bytes], form: str, batches: Iterable[Any]) -> Iter
 
 
 def read_task(files: Iterable[FileStretches], form: str, read: Read | None = None) -> Iterator[Any]:
-    """Read files as rows: `content`, `lines` or `blocks`; a process with access to the catalogue may pass its own
-    `read`."""
+    """Read files as rows: `content`, `lines` or `blocks`; a process with a catalogue may pass its own `read`."""
     return {"content": _contents, "lines": _lines, "blocks": _blocks}[form](files, read or read_stretch)
 
 

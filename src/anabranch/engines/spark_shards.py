@@ -1,5 +1,4 @@
-"""Runs a function over the shards of a job on Spark's executors: one action, a task per shard, only manifests
-return."""
+"""Runs a function over the shards of a job on Spark's executors: one action, one task per shard."""
 
 from __future__ import annotations
 

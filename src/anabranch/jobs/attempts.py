@@ -1,4 +1,4 @@
-"""What attempts at shards left in a job's workplace: manifests of those that count, tracebacks of those that failed."""
+"""What attempts at shards left in a job's workplace: manifests of those that count, tracebacks of failed ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PATHS_KEPT = 20
 
 @dataclass(frozen=True)
 class ShardAttempts:
-    """The shards of a job as its workplace showed them at one look: what was seen stays, whoever comes late."""
+    """The shards of a job as its workplace showed them at one time; later attempts don't change what was seen."""
 
     task: ShardTask
 
     def again(self) -> ShardAttempts:
-        """Look again."""
+        """A fresh view of the workplace."""
         return ShardAttempts(self.task)
 
     @cached_property
@@ -32,14 +32,14 @@ class ShardAttempts:
 
     @cached_property
     def manifests(self) -> dict[int, dict[str, Any]]:
-        """What each finished shard made, in their order."""
+        """What each finished shard made, in shard order."""
         numbers = sorted(self._winners)
         found = self.task.place.read([self._winners[n] for n in numbers])
         return {n: json.loads(content) for n, content in zip(numbers, found, strict=True)}
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
-        """What failed attempts said, in the order of the shards."""
+        """What failed attempts reported, in shard order."""
         place = self.task.place
         return [json.loads(c) for c in place.read([f"failed/{n}" for n in place.names("failed")])]
 
@@ -53,7 +53,7 @@ class ShardAttempts:
         return [f["path"] for dealt in self.task.files.values() for f in dealt[number]]
 
     def diary(self) -> list[dict[str, Any]]:
-        """What became of each shard, as the catalogue keeps it."""
+        """What became of each shard, as the catalogue records it."""
         begun = Counter(int(name.partition("-")[0]) for name in self.task.place.names("attempts"))
         last = {f["shard"]: f for f in self.failures}
         failed = Counter(f["shard"] for f in self.failures)

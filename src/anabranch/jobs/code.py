@@ -1,7 +1,8 @@
-"""What tells whether code is still the same: a hash over what a function says, not over how it is laid out.
+"""Tells whether code is still the same, by a hash of what a function says, not of its layout.
 
-Seen are the function, functions of its own module (and of modules beside it) that it calls, and the plain values it
-closes over. Unseen are libraries, data files and whatever is looked up while it runs: for these there is `version=`."""
+It covers the function, the functions of its own module (and of modules beside it) that it calls, and the plain values
+that it closes over. It doesn't cover libraries, data files or anything looked up at run time: use `version=` for those.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
 def code_hash(function: Callable[..., Any], version: str | None = None) -> str:
-    """Hash a function's code; what can't be hashed asks for `version=`, which stands for all of it."""
+    """Hash a function's code; if that can't be done, `version=` is required, and stands for all of it."""
     if version is not None:
         return _digest(["version", version])
     return _digest(list(_parts(_plain_function(function), set())))
@@ -56,7 +57,7 @@ def _parts(function: FunctionType, seen: set[CodeType]) -> Iterator[Any]:
 
 
 def _normalised(function: FunctionType) -> str:
-    """The function as a tree: comments, layout, docstrings and annotations make no difference."""
+    """The function's syntax tree, without comments, layout, docstrings and annotations."""
     try:
         source = textwrap.dedent(inspect.getsource(function))
         tree = ast.parse(source)
@@ -74,7 +75,7 @@ def _normalised(function: FunctionType) -> str:
 
 
 def _of_bytecode(code: CodeType) -> str:
-    """Code without a source, as of a prompt: its bytes, which another Python may compile otherwise."""
+    """Code without a source, as typed at a prompt: its bytecode, which depends on the Python version."""
     constants = [_of_bytecode(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
     return json.dumps([code.co_code.hex(), constants, list(code.co_names), list(sys.version_info[:2])])
 
@@ -116,7 +117,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _is_same_project(used: FunctionType, function: FunctionType) -> bool:
-    """Tell whether a function is of the same project: of one module, or of one in the same folder or below."""
+    """Tell whether two functions belong to one project: the same module, or one in the same folder or below."""
     if used.__module__ == function.__module__:
         return True
     own, other = (getattr(sys.modules.get(f.__module__), "__file__", None) for f in (function, used))

@@ -1,4 +1,4 @@
-"""The inputs of a job, pinned and dealt to shards: files by their blocks, rows as files that executors read."""
+"""The inputs of a job, pinned and dealt to shards: files by their blocks, rows as files for executors to read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FilesInput:
 
     @property
     def label(self) -> str:
-        """What it is called in messages and in provenance."""
+        """Its name in messages and provenance."""
         repository = f"{self.repository}:" if self.repository else ""
         return f"{repository}files {self.pattern}{f'@{self.at}' if self.at else ''}"
 
@@ -35,12 +35,12 @@ JobInput = DatasetInput | FilesInput
 
 
 def files(pattern: str, *, at: str | None = None, repository: str | None = None) -> FilesInput:
-    """Name files that a job reads: `files("raw/**", at="main")`."""
+    """Name files for a job to read: `files("raw/**", at="main")`."""
     return FilesInput(pattern, repository, at)
 
 
 def read_inputs(given: Mapping[str, Any]) -> dict[str, JobInput]:
-    """Read `inputs=`: texts name tables, `files(…)` files."""
+    """Read `inputs=`: a text names a table, `files(…)` names files."""
     found: dict[str, JobInput] = {}
     for name, value in given.items():
         if isinstance(value, DatasetInput | FilesInput):
@@ -55,16 +55,16 @@ def read_inputs(given: Mapping[str, Any]) -> dict[str, JobInput]:
 
 @dataclass(frozen=True)
 class PinnedFiles:
-    """Files as one commit shows them: those that match, each with what tells its bytes from others."""
+    """Files as one commit shows them: those that match, each with an id of its content."""
 
     repository: str
     commit: str
     files: tuple[tuple[str, int, str], ...]
-    """Path, size, and a hash of its content or of the blocks that it is made of."""
+    """Path, size, and a hash of the file's content or of its blocks."""
 
     @property
     def version(self) -> str:
-        """What tells these files from others."""
+        """An id of these files and their contents."""
         return hashlib.sha256(json.dumps(self.files).encode()).hexdigest()
 
 
@@ -72,7 +72,7 @@ Pinned = Pin | PinnedFiles
 
 
 def pin(repo: Repository, given: JobInput, branch: str, reader: str) -> Pinned:
-    """Find the commit at which an input is read."""
+    """Find the commit at which to read an input."""
     if isinstance(given, DatasetInput):
         return pin_input(repo, given, branch, reader)
     try:
@@ -95,7 +95,7 @@ def _content_id(row: Any) -> str:
 
 
 def identity(pinned: Pinned) -> Any:
-    """What tells whether an input is the same as before: its content, not the commit that shows it."""
+    """What identifies an input's content, whatever commit shows it."""
     if isinstance(pinned, Pin):
         return ["table", pinned.repository, pinned.table, pinned.version]
     return ["files", pinned.repository, pinned.files]
@@ -104,7 +104,7 @@ def identity(pinned: Pinned) -> Any:
 def deal_input_files(
     repo: Repository, pinned: PinnedFiles, wanted: Sequence[str], shards: int, by: ShardBy
 ) -> list[list[dict[str, Any]]]:
-    """Deal files to shards, each with the places where its bytes lie."""
+    """Deal files to shards, each with the places where its bytes are."""
     source = repo if pinned.repository == repo.name else repo.sibling(pinned.repository)
     tree = source.files(at=pinned.commit)
     sizes = {path: size for path, size, _ in pinned.files if path in set(wanted)}
@@ -114,14 +114,14 @@ def deal_input_files(
 
 
 def changed_since(repo: Repository, now: PinnedFiles, then: PinnedFiles | None) -> tuple[list[str], list[str]]:
-    """Paths that came or changed since, and paths that went."""
+    """Paths that are new or changed since, and paths that are gone."""
     old = {} if then is None else {path: id_ for path, _, id_ in then.files}
     new = {path: id_ for path, _, id_ in now.files}
     return [p for p, id_ in new.items() if old.get(p) != id_], sorted(old.keys() - new.keys())
 
 
 def rows_since(repo: Repository, now: Pin, commit: str) -> tuple[Any, list[Any]]:
-    """Rows that came or changed since a commit, and rows that went."""
+    """Rows that are new or changed since a commit, and rows that are gone."""
     source = repository_of(repo, now)
     found = next((t for t in source.diff(commit, now.commit, table=now.table) if t.name == now.table), None)
     table = source.table(now.table, at=now.commit, limit=0)

@@ -1,4 +1,4 @@
-"""The rows of a table dealt to shards, as files that executors read: in this process, or by Spark if they are many."""
+"""Deals the rows of a table to shards, as files for executors: in this process, or by Spark if there are many."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
 
 ROWS_HERE = 200_000
-"""Up to so many rows are dealt in this process."""
+"""Up to this many rows are dealt in this process."""
 _DONE = "_SUCCESS"
-"""What Spark, and we, write last."""
+"""Written last, by Spark and by us."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class DealtTo:
 def write_input_rows(
     repo: Repository, pinned: Pin, rows: Any, place: Workplace, folder: str, asked: JobRequest
 ) -> None:
-    """Write the rows of a table below a folder of the job, a part for each shard, unless a try before did.
+    """Write the rows of a table into a folder of the job, a part for each shard, unless an earlier run did.
 
-    `rows` are those that are wanted; None for all of them.
+    `rows` are the rows wanted; None for all.
     """
     if _DONE in place.names(folder):
         return
@@ -61,7 +61,7 @@ def write_input_rows(
 
 
 def deal_here(rows: pa.Table, columns: Sequence[str], to: DealtTo) -> None:
-    """Write one file whose batches are the shards that have rows."""
+    """Write one file with a batch for each shard that has rows."""
     numbers = _ranged(rows, columns[0], to.shards) if to.by_range else _hashed(rows, columns, to.shards)
     order = pc.sort_indices(pa.array(numbers, pa.int32()))
     counts = pc.value_counts(pa.array(numbers, pa.int32())).to_pylist()
@@ -77,13 +77,13 @@ def deal_here(rows: pa.Table, columns: Sequence[str], to: DealtTo) -> None:
 
 
 def _hashed(rows: pa.Table, columns: Sequence[str], shards: int) -> list[int]:
-    """The shard of a row by a checksum of its values' text: the same for the same values."""
+    """A row's shard, by a checksum of its values' text: the same for equal values."""
     values = zip(*(rows.column(c).to_pylist() for c in columns), strict=True)
     return [crc32("\x1f".join("\x1e" if v is None else str(v) for v in row).encode()) % shards for row in values]
 
 
 def _ranged(rows: pa.Table, column: str, shards: int) -> list[int]:
-    """The shard of a row by where its value lies among all: neighbours stay together."""
+    """A row's shard, by the range that its value is in: neighbours stay together."""
     values = rows.column(column).to_pylist()
     bounds = range_bounds([v for v in values if v is not None], shards)
     return [0 if v is None else bisect_right(bounds, v) for v in values]

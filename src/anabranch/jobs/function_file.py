@@ -1,4 +1,4 @@
-"""Where the function of a job is found again: in the file that it was in. Nothing that is run lies in a store."""
+"""Finds the function of a job again, in the file that it was in. Stores keep no code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.errors import InvalidRequest, NotFound
 
 
 def place_of(function: Callable[..., Any]) -> dict[str, str] | None:
-    """Say in which file a function is, and under which name; None if it can't be found again there."""
+    """The file of a function and its name there; None if it can't be found again that way."""
     found = inspect.unwrap(function)
     name, file = getattr(found, "__qualname__", ""), getattr(getattr(found, "__code__", None), "co_filename", "")
     if not name or "<" in name or not Path(file).is_file():
@@ -23,7 +23,7 @@ def place_of(function: Callable[..., Any]) -> dict[str, str] | None:
 
 
 def load_function(place: Mapping[str, str] | None, job: str) -> Callable[..., Any]:
-    """Read the function of a job from its file."""
+    """Load the function of a job from its file."""
     again = "call its run() again where it is made: finished shards are kept, and it goes on from there"
     if place is None:
         raise InvalidRequest(f"the function of job {job} is in no file, or inside of another function", hint=again)
@@ -42,7 +42,7 @@ def load_function(place: Mapping[str, str] | None, job: str) -> Callable[..., An
 
 
 def _works_when_imported(path: Path) -> bool:
-    """Tell whether a file makes a job at its top, outside of functions and of `if __name__ …`."""
+    """Tell whether a file runs a job at its top level, outside of functions and `if __name__ …`."""
     tops = [n for n in ast.parse(path.read_text("utf-8")).body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
     loose = [n for n in tops if not (isinstance(n, ast.If) and "__name__" in ast.unparse(n.test))]
     calls = (c for top in loose for c in ast.walk(top) if isinstance(c, ast.Call))

@@ -16,7 +16,7 @@ InputForm = Literal["rows", "changes"]
 
 @dataclass(frozen=True)
 class DatasetInput:
-    """A table to read: of the output's repository, or of another one of the store; at a ref, or where its head is."""
+    """A table to read: of the output's repository or another one of the store, at a ref or at the head."""
 
     table: str
     repository: str | None = None
@@ -25,7 +25,7 @@ class DatasetInput:
 
     @property
     def label(self) -> str:
-        """What it is called in messages and in provenance."""
+        """Its name in messages and provenance."""
         repository = f"{self.repository}:" if self.repository else ""
         return f"{repository}{self.table}{f'@{self.at}' if self.at else ''}"
 
@@ -51,7 +51,7 @@ class Pin:
 
 
 def pin_input(repo: Repository, given: DatasetInput, branch: str, reader: str) -> Pin:
-    """Find the commit at which a table is read; `reader` is who wants it."""
+    """Find the commit at which to read a table; `reader` says who wants it, for messages."""
     try:
         source = repo.sibling(given.repository) if given.repository else repo
         ref = given.at or (branch if source.name == repo.name else source.default_branch)
@@ -68,10 +68,10 @@ def last_touch(repo: Repository, table: str, at: str) -> str:
 
 
 def repository_of(repo: Repository, pin: Pin) -> Repository:
-    """The repository that a pinned table is of."""
+    """The repository of a pinned table."""
     return repo if pin.repository == repo.name else repo.sibling(pin.repository)
 
 
 def open_pinned(repo: Repository, pin: Pin) -> Table:
-    """Open a table as it is pinned."""
+    """Open a table as pinned."""
     return repository_of(repo, pin).table(pin.table, at=pin.commit)

@@ -1,7 +1,8 @@
 """job: run a function over shards of its inputs on Spark's executors, and publish what they made in one commit.
 
-read: pin the inputs · plan: deal them · run: one action, whose attempts write below a folder that nobody reads ·
-publish: one commit with provenance, or none."""
+read: pin the inputs · plan: deal them · run: one action, whose attempts write to a folder that nobody else reads ·
+publish: one commit with provenance, or none.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("anabranch.jobs.job")
 KEPT_SECONDS = 86_400
-"""How long finished shards of a job that failed are kept for the next try."""
+"""How long finished shards of a failed job are kept for the next run."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,17 @@ class JobResult:
 
     name: str
     commit: Commit | None
-    """What the branch shows of it."""
+    """The commit that the job published."""
     reused: bool = False
-    """Whether nothing ran, because the same code had read the same inputs before."""
+    """Whether nothing ran, because the same code had already read the same inputs."""
     shards: int = 0
     """How many shards ran."""
     resumed: int = 0
-    """How many were finished by a run before."""
+    """How many an earlier run had finished."""
     rows: int = 0
     files: int = 0
     id: str | None = None
-    """What `repo.find_job` knows it by; None if nothing ran."""
+    """Its id for `repo.find_job`; None if nothing ran."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Job:
     asked: JobRequest
 
     def run(self, resumed_key: str | None = None, *, force: bool = False) -> JobResult:
-        """Run it; if the same code read the same inputs last, that commit is the result, unless `force`."""
+        """Run the job. If its last commit is by the same code from the same inputs, return that, unless `force`."""
         with only_one(self.repo.workbook, lease_of(self.asked.name, self.asked.output)):
             return self._run(resumed_key, force)
 
@@ -99,7 +100,7 @@ class Job:
         return self._carry_out(record, place, pins, base, facts)
 
     def _begin(self, key: str, code: str, pins: Mapping[str, Pinned], base: Commit | None) -> JobRecord:
-        """Note that the job begins; shards that were dealt what changed since another commit are none of its own."""
+        """Record that the job begins; its prefix depends on the base, so shards of other changes are not reused."""
         asked, prefix = self.asked, _hash(key, base.hash if base else "")[:32]
         known = {"name": asked.name, "key": key, "branch": asked.output, "prefix": prefix, "author": asked.author}
         asks = {**known, "shard_count": asked.shards, **to_remember(asked, code, pins)}
@@ -113,7 +114,7 @@ class Job:
         base: Commit | None,
         facts: Mapping[str, Any],
     ) -> JobResult:
-        """Run what waits and publish; the catalogue notes how it ended."""
+        """Run the unfinished shards and publish; record in the catalogue how it ended."""
         diary: list[dict[str, Any]] = []
         try:
             before = ShardAttempts(self._task(pins, place, base))
@@ -135,7 +136,7 @@ class Job:
         return JobResult(self.asked.name, made, False, ran, self.asked.shards - ran, rows, files, record.id)
 
     def _task(self, pins: Mapping[str, Pinned], place: Workplace, base: Commit | None) -> runner.ShardTask:
-        """Deal the inputs; what was dealt for a run that failed is dealt again alike."""
+        """Deal the inputs; deterministic, so a rerun deals them as the failed run did."""
         place.make()
         asked, known = self.asked, pins_of(base)
         files: dict[str, list[list[dict[str, Any]]]] = {}
@@ -186,7 +187,7 @@ class Job:
             raise self._failed(attempts.again(), str(error)) from error
 
     def _failed(self, attempts: ShardAttempts, said: str) -> RunFailed:
-        """Name the shard that failed, what it read, and what the user's code said."""
+        """Name the shard that failed, what it read, and the error of the user's code."""
         waiting = set(attempts.waiting)
         first = next((f for f in attempts.failures if f["shard"] in waiting), None)
         finished = (
@@ -213,7 +214,7 @@ def make_job(
     name: str | None,
     options: Mapping[str, Any],
 ) -> Job:
-    """Make a job of what `repo.job(…)` was given."""
+    """Make a job from the arguments of `repo.job(…)`."""
     key, own = options.get("key") or (), dict(options)
     own["key"] = (key,) if isinstance(key, str) else tuple(key)
     own["shard_by"] = read_shard_by(options.get("shard_by"))
@@ -226,7 +227,7 @@ def make_job(
 
 
 def _key(repository: str, asked: JobRequest, pins: Mapping[str, Pinned], code: str) -> str:
-    """What tells whether a job would make the same output again."""
+    """A hash that is equal if a job would make the same output again."""
     read = {name: identity(p) for name, p in sorted(pins.items())}
     by = [asked.shard_by.files, asked.shard_by.rows, asked.shard_by.column]
     described = [

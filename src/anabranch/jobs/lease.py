@@ -1,4 +1,4 @@
-"""One at a time: a lease in the catalogue renewed while a block runs, lost a minute after its holder died."""
+"""One process at a time, by a lease in the catalogue that expires a minute after its holder dies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from anabranch.repo.branches.workbook import Workbook
 
 LEASE_SECONDS = 60
-"""How long one that says nothing keeps others from working; it is renewed three times as often."""
+"""How long a silent holder keeps others out; renewed three times as often."""
 
 
 @contextmanager
 def only_one(workbook: Workbook, what: str) -> Iterator[None]:
-    """A block in which no other process works at `what`; one that died on this machine is not waited for."""
+    """A block in which no other process works on `what`; doesn't wait for one that died on this machine."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{new_id('')}"
     other = workbook.take_lease(what, holder, LEASE_SECONDS)
     if other is not None:

@@ -1,4 +1,4 @@
-"""Publish what the shards of a job made: rows and files in the order of the shards, in one commit."""
+"""Publishes what the shards of a job made: rows and files in shard order, in one commit."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class JobOutput:
     facts: Mapping[str, Any]
     pins: Mapping[str, Pinned]
     replace_all: bool
-    """Whether what the shards made is all there is, not only what is new."""
+    """Whether the shards made all of the output, not only what is new."""
 
 
 def publish_output(output: JobOutput, done: Manifests) -> Commit:
     """Commit the rows and files of all shards.
 
-    The branch is asked for the job's own commit after this one has begun, and a strict commit fails if anybody wrote
-    the table since: of two drivers of one job, one publishes, and the other finds what it published.
+    The branch is searched for the job's own commit only after this commit has begun, and a strict commit fails if
+    anybody wrote the table since: of two drivers of one job, one publishes, and the other finds what it published.
     """
     repo, asked, place, replace_all = output.repo, output.asked, output.place, output.replace_all
     origins = {name: f"{p.repository}@{p.commit}" for name, p in output.pins.items()}
@@ -85,7 +85,7 @@ def _rows(asked: JobRequest, place: Workplace, done: Manifests) -> pa.Table | No
 
 
 def _read_rows(place: Workplace, described: Mapping[str, Any]) -> pa.Table:
-    """The rows of a shard, all that its manifest tells of; in a folder they stay there until they are looked at."""
+    """The rows of a shard, checked against its manifest; in a folder they are memory-mapped, so read only when used."""
     with place.open(f"{described['folder']}/rows.arrow") as source:
         found = pa.ipc.open_file(source).read_all()
     _check(described, "rows", described["rows"], found.num_rows)
@@ -99,7 +99,7 @@ def _check(described: Mapping[str, Any], what: str, expected: int, found: int) -
 
 
 def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, replace_all: bool) -> None:
-    """Put rows into the output's table, which is made if it is not there."""
+    """Write rows to the output's table; makes the table if there is none."""
     assert asked.table is not None
     if not _has_table(tx, asked):
         tx.create_table(asked.table, rows, key=list(asked.key) or None)
@@ -116,12 +116,12 @@ def _has_table(tx: Transaction, asked: JobRequest) -> bool:
 
 
 FileParts = Mapping[str, list[tuple[str, str]]]
-"""By path: what it is made of, each with its verb and its name in the workplace."""
+"""The parts of each path: verb and name in the workplace."""
 _FILES_AT_ONCE = 64
 
 
 def _write_files(tx: Transaction, place: Workplace, files: FileParts, *, replace_all: bool) -> None:
-    """Make each file of its parts."""
+    """Assemble each file from its parts."""
     listed = list(files.items())
     for start in range(0, len(listed), _FILES_AT_ONCE):
         some = listed[start : start + _FILES_AT_ONCE]
@@ -132,7 +132,7 @@ def _write_files(tx: Transaction, place: Workplace, files: FileParts, *, replace
 
 
 def _files(asked: JobRequest, done: Manifests) -> FileParts:
-    """What each file is made of, in the order of the shards; a file that two shards put is refused."""
+    """The parts of each file in shard order; refuses a file that two shards put."""
     found: dict[str, list[tuple[str, str]]] = {}
     by: dict[str, int] = {}
     for d in done:
@@ -149,7 +149,7 @@ def _files(asked: JobRequest, done: Manifests) -> FileParts:
 
 
 def _keep(repo: Repository, asked: JobRequest, place: Workplace, done: Manifests) -> None:
-    """Make a branch for each shard with what it made, from the commit that the output shows."""
+    """Make a branch for each shard with what it made, from the output's head."""
     head = repo.show(asked.output).hash
     there = {b.name for b in repo.branches()}
     for d in done:

@@ -1,4 +1,4 @@
-"""What a job has read and made before: as in the facts of its newest commit on the output branch, nowhere else."""
+"""What a job has read and made before, according to the facts of its newest commit on the output branch alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
 
 FACT = "job"
-"""What commits of jobs say of themselves: name, key, code, the job's id, and what was read."""
+"""The fact in commits of jobs: name, key, code, the job's id, and what was read."""
 
 
 def last_commit(repo: Repository, asked: JobRequest) -> Commit | None:
@@ -25,14 +25,14 @@ def last_commit(repo: Repository, asked: JobRequest) -> Commit | None:
 
 
 def commit_of(repo: Repository, branch: str, job_id: str) -> Commit | None:
-    """The commit that a job published on a branch, whatever else its driver came to."""
+    """The commit that a job published on a branch, however its driver ended."""
     found = (hash_ for hash_, said in repo.workbook.facts(FACT, branch) if said.get("id") == job_id)
     there = next(found, None)
     return repo.show(there) if there else None
 
 
 def facts_of(asked: JobRequest, key: str, code: str, job_id: str, pins: Mapping[str, Pinned]) -> dict[str, Any]:
-    """What the commit of a job says of itself."""
+    """The facts of a job's commit."""
     read = {name: as_document(p) for name, p in pins.items()}
     said = {"name": asked.name, "key": key, "code": code, "id": job_id, "shards": asked.shards}
     return {FACT: {**said, "inputs": read}}
@@ -47,7 +47,7 @@ def as_document(pinned: Pinned) -> dict[str, Any]:
 
 
 def pins_of(base: Commit | None) -> dict[str, Pinned]:
-    """The inputs that a commit of a job was made from."""
+    """The inputs that a job's commit was made from."""
     said = base.facts[FACT]["inputs"] if base else {}
     return {name: _pinned(document) for name, document in said.items()}
 

@@ -1,4 +1,4 @@
-"""What the catalogue keeps of a job that was asked for, so that it can be resumed."""
+"""What the catalogue keeps of a requested job, so that it can be resumed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _input(given: JobInput, pinned: Pinned) -> dict[str, Any]:
 
 
 def request_of(record: JobRecord, function: Any) -> JobRequest:
-    """What was asked for, each input at the commit that it was read at."""
+    """The original request, with each input at the commit that it was read at."""
     options = {name: record.options[name] for name in _KEPT}
     files, rows, column = record.options["shard_by"]
     schema = record.options["schema"]

@@ -32,7 +32,7 @@ class JobRequest:
     incremental: bool = False
     keep_shards: bool = False
     local: bool = False
-    """Whether shards run in this process, one after another, and no JVM is needed."""
+    """Whether shards run in this process, one after another, without a JVM."""
     author: str | None = None
 
     def __post_init__(self) -> None:

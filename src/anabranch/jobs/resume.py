@@ -1,4 +1,4 @@
-"""resume: go on with a job that failed or was interrupted, from what the catalogue says and its function's file."""
+"""resume: continue a failed or interrupted job, from the catalogue's record and its function's file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def resume_job(repo: Repository, which: str) -> JobResult:
-    """Run the shards of a job that are not finished, and publish it; one that was published is given as it is."""
+    """Run the unfinished shards of a job and publish it; if it was published already, return that commit."""
     record = repo.workbook.find_job(which)
     done = commit_of(repo, record.branch, record.id)
     if done is not None:

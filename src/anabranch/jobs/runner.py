@@ -1,8 +1,9 @@
-"""What runs on Spark's executors: one shard after the other, each attempt below a place of its own.
+"""Runs on Spark's executors: one shard after another, each attempt in a folder of its own.
 
-This module is sent to executors by value, as the workplace is, and imports nothing of ours there. An attempt writes
-its output, then offers a manifest of it; the workplace says which attempt counts, and one that sees that it lost gives
-its own up. So retries, speculation, lost executors and recomputed stages give one output a shard, of one attempt."""
+This module and the workplace are sent to executors by value, and import nothing of ours there. An attempt writes its
+output, then offers a manifest; the workplace decides which attempt counts, and a loser removes its own output. So
+retries, speculation, lost executors and recomputed stages yield one output per shard, of one attempt.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ ROWS_A_BATCH = 10_000
 LINES_KEPT = 1000
 """How many lines of a shard's log are kept."""
 UNSEEN = "unseen"
-"""What is told instead of a manifest where the workplace can't be reached: why."""
+"""Key of the reason that is returned instead of a manifest if the workplace can't be reached."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class ShardTask:
     """What executors need to know of a job."""
 
     place: Any
-    """The `Workplace` of the job, which all of them see."""
+    """The job's `Workplace`, which all executors see."""
     function: Any
     count: int
     params: Mapping[str, Any]
@@ -36,9 +37,9 @@ class ShardTask:
     deleted: Mapping[str, list[Any]] = field(default_factory=dict)
     """By input: what is gone since the last run."""
     tables: tuple[str, ...] = ()
-    """Inputs whose rows lie below `inputs` there."""
+    """Inputs whose rows are below `inputs` in the workplace."""
     schema: Any = None
-    """The Arrow schema of the rows that are made, if it is known."""
+    """The Arrow schema of the output rows, if known."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,15 @@ class ShardFile:
     _place: Any = None
 
     def read(self) -> bytes:
-        """Read all of it."""
+        """Read the whole file."""
         return b"".join(self._pieces())
 
     def text(self, encoding: str = "utf-8") -> str:
-        """Read all of it as text."""
+        """Read the whole file as text."""
         return self.read().decode(encoding)
 
     def lines(self, encoding: str = "utf-8") -> Iterator[str]:
-        """Read it line by line, without line ends."""
+        """Read the file line by line, without line ends."""
         left = b""
         for piece in self._pieces():
             *whole, left = (left + piece).split(b"\n")
@@ -78,7 +79,7 @@ class ShardFile:
 
 
 class JobShard:
-    """What a job's function is given: its part of the inputs, and a place for files that it makes."""
+    """What a job's function gets: its part of the inputs, and a place for the files that it makes."""
 
     def __init__(self, task: ShardTask, number: int, folder: str) -> None:
         self._task, self._folder = task, folder
@@ -87,16 +88,16 @@ class JobShard:
         self._log: list[str] = []
 
     def log(self, text: object) -> None:
-        """Say something that `ana job logs` shows; of very many lines the last ones are kept."""
+        """Add a line to what `ana job logs` shows; of very many lines, the last are kept."""
         self._log = [*self._log[-LINES_KEPT + 1 :], str(text)]
 
     def files(self, name: str) -> list[ShardFile]:
-        """The files of an input that are this shard's."""
+        """This shard's files of an input."""
         dealt = self._known(self._task.files, name)[self.number]
         return [ShardFile(f["path"], f["size"], f["parts"], self._task.place) for f in dealt]
 
     def table(self, name: str) -> Iterator[Any]:
-        """The rows of an input that are this shard's, as Arrow record batches."""
+        """This shard's rows of an input, as Arrow record batches."""
         import pyarrow.parquet as pq
 
         if name not in self._task.tables:
@@ -112,7 +113,7 @@ class JobShard:
                     yield from pq.ParquetFile(source).iter_batches()
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
-        """The rows of an input that are this shard's, as dicts."""
+        """This shard's rows of an input, as dicts."""
         for batch in self.table(name):
             yield from batch.to_pylist()
 
@@ -121,11 +122,11 @@ class JobShard:
         return list(self._task.deleted.get(name, ()))
 
     def put(self, path: str, data: bytes | str) -> None:
-        """Make a file of the output."""
+        """Write a file of the output."""
         self._write("put", path, data)
 
     def append(self, path: str, data: bytes | str) -> None:
-        """Append to a file of the output; what several shards append stands in their order."""
+        """Append to a file of the output; what several shards append is joined in shard order."""
         self._write("append", path, data)
 
     def _write(self, verb: str, path: str, data: bytes | str) -> None:
@@ -142,7 +143,7 @@ class JobShard:
 
 
 def _dealt_here(place: Any, folder: str, number: int) -> Iterator[Any]:
-    """The rows of a shard in a file of all shards."""
+    """A shard's rows, from a file of all shards."""
     import pyarrow as pa
 
     (places,) = place.read([f"{folder}/places.json"])
@@ -153,7 +154,7 @@ def _dealt_here(place: Any, folder: str, number: int) -> Iterator[Any]:
 
 
 def run_shards(task: ShardTask, numbers: Sequence[int], batches: Iterable[Any]) -> Iterator[Any]:
-    """Run the shards whose places among `numbers` come in; gives each with its manifest."""
+    """Run the shards whose positions in `numbers` come in; yields each with its manifest."""
     import pyarrow as pa
 
     for batch in batches:
@@ -166,7 +167,7 @@ def run_shards(task: ShardTask, numbers: Sequence[int], batches: Iterable[Any]) 
 
 
 def run_shard(task: ShardTask, number: int) -> dict[str, Any]:
-    """Run one shard, unless an attempt at it is finished already."""
+    """Run one shard, unless an attempt at it has finished."""
     place, unseen = task.place, task.place.why_unseen()
     if unseen is not None:
         return {UNSEEN: unseen}
@@ -201,7 +202,7 @@ def _note_failure(task: ShardTask, shard: JobShard, error: Exception) -> None:
 
 
 def _write_rows(task: ShardTask, shard: JobShard, name: str) -> int:
-    """Write the rows that the function gives; without a schema their types are found at the end."""
+    """Write the rows that the function returns; without a schema, their types are inferred at the end."""
     import pyarrow as pa
 
     made = task.function(shard)

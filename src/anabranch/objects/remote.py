@@ -125,8 +125,7 @@ class RemoteRoot:
             yield dict(zip(ours, map(str, places), strict=True))
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file: a small pack from the cache, fetched if need be; others from the cache if there, else in
-        ranges."""
+        """Open a file: a small pack from the cache, fetched if need be; others from the cache, else in ranges."""
         name = self._cached(_checked(path))
         if path.partition(".")[2].startswith("pack") and self._size(path) <= _WHOLE_BYTES:
             with self.cache.holding([self._wanted(self.uri(path))]) as places:

@@ -51,8 +51,7 @@ class ObjectRoot(Protocol):
     """Whether each access to a file is a request to a server."""
 
     def claim(self) -> None:
-        """Register our store as one that puts files here; Unavailable if not allowed, or another store owns the
-        place."""
+        """Register our store as a writer; Unavailable if not allowed, or another store owns the place."""
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
         """Store bytes: complete under their final name, or not at all."""

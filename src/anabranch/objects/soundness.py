@@ -50,8 +50,7 @@ class Soundness:
             _sound[uri, file.sha256] = file.stamp
 
     def before_spark(self, uris: Iterable[str]) -> None:
-        """Check files before Spark reads them; its page checksums suffice where hashing would take long, or the root
-        is far."""
+        """Check files before Spark reads them; its page checksums suffice for large reads and far roots."""
         if self._root.is_far:
             return
         unknown = self._unknown(uris)
@@ -59,8 +58,7 @@ class Soundness:
             self._hash(unknown)
 
     def before_rewrite(self, uris: Collection[str]) -> None:
-        """Check the hashes of files to be rewritten: a new file gets a new hash, under which old damage would never
-        show."""
+        """Check the hashes of files to be rewritten: under a new file's hash, old damage would never show."""
         with self._root.at_hand(list(uris)) as places:
             self._hash([file for file in _files(uris) if file not in places])
 

@@ -1,4 +1,4 @@
-"""Pipelines: tables that are computed from tables, checked on a branch of their own and published in one commit."""
+"""Pipelines: tables computed from tables, checked on a branch of their own and published in one commit."""
 
 from anabranch.jobs.dealt import files
 from anabranch.jobs.inputs import DatasetInput

@@ -1,4 +1,4 @@
-"""Compute a dataset: in full, or from what changed in its inputs since the last run."""
+"""Computes a dataset: in full, or from what changed in its inputs since the last run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
 
 GROUPS_AT_MOST = 10_000
-"""Above so many groups, a full refresh costs less than naming them."""
+"""Above this many groups, a full refresh costs less than naming them."""
 
 
 @dataclass(frozen=True)
 class Since:
-    """What the last run read: its own commit, and the tables outside by label."""
+    """What the last run read: its own commit, and outside tables by label."""
 
     commit: str
     pins: Mapping[str, str]
@@ -33,18 +33,18 @@ class Since:
 
 @dataclass(frozen=True)
 class Computed:
-    """Rows of a dataset, and what they stand for."""
+    """Rows of a dataset, and which rows they replace."""
 
     rows: Any
     is_all: bool = True
-    """Whether these are all rows, or only what is new."""
+    """Whether these are all rows, or only new ones."""
     where: str | None = None
-    """The rows that they take the place of, if not all of them."""
+    """A condition for the rows that they replace, if not all."""
     args: Mapping[str, Any] | None = None
 
 
 class NeedsAll(Exception):
-    """What changed can't be separated: the dataset is computed in full."""
+    """The change can't be separated out: the dataset must be computed in full."""
 
 
 def compute(state: RunState, dataset: Dataset) -> Any:
@@ -54,7 +54,7 @@ def compute(state: RunState, dataset: Dataset) -> Any:
 
 
 def compute_new(state: RunState, dataset: Dataset, moved: tuple[str, ...], since: Since) -> Computed:
-    """Compute what the changed inputs make of a dataset; raise NeedsAll where that is not known."""
+    """Compute what the changed inputs mean for a dataset; raise NeedsAll if that can't be told."""
     inputs = state.pipeline.inputs_of(dataset)
     changed = {name: given for name, given in inputs.items() if _name(state, given) in moved}
     if any(state.is_view(given) for given in changed.values()):
@@ -84,7 +84,7 @@ def _whole(state: RunState, given: DatasetInput, dataset: Dataset) -> Any:
 
 
 def _view(state: RunState, name: str) -> Any:
-    """The rows of a temporary view, computed once in a run."""
+    """The rows of a temporary view, computed once per run."""
     if name not in state.computed:
         dataset = state.pipeline.by_name[name]
         state.computed[name] = rows_of(compute(state, dataset), dataset)
@@ -108,7 +108,7 @@ def _called(state: RunState, dataset: Dataset, inputs: Mapping[str, Any]) -> Any
 
 
 def _by_query(state: RunState, dataset: Dataset, inputs: Mapping[str, Any]) -> Any:
-    """Run a query over the inputs, whatever their names stand for."""
+    """Run a query over the inputs, whatever their names stand for elsewhere."""
     text = dataset.query or ""
     references = [r for r in find_references(text) if not r.frame]
     names = {name: f"input_{n}" for n, name in enumerate(inputs)}
@@ -118,7 +118,7 @@ def _by_query(state: RunState, dataset: Dataset, inputs: Mapping[str, Any]) -> A
 
 
 def _since(state: RunState, given: DatasetInput, since: Since) -> tuple[Repository, str, str, str]:
-    """The repository and table of an input, what was read last and what is read now."""
+    """The repository and table of an input, the commit last read and the one to read now."""
     if state.pipeline.is_inside(given):
         return state.repo, given.table, since.commit, state.branch
     pin = state.pin(given)
@@ -129,7 +129,7 @@ def _since(state: RunState, given: DatasetInput, since: Since) -> tuple[Reposito
 
 
 def _difference(state: RunState, given: DatasetInput, since: Since) -> pa.Table:
-    """What changed in an input since the last run: one change a row, in Spark's form; found once in a run."""
+    """What changed in an input since the last run: one change per row, in Spark's form; computed once per run."""
     repo, table, old, new = _since(state, given, since)
     known = (repo.name, given.label)
     if known not in state.differences:
@@ -168,7 +168,7 @@ def _only_inserts(rows: pa.Table, dataset: Dataset, given: DatasetInput) -> pa.T
 
 
 def _as_frame(state: RunState, rows: pa.Table, dataset: Dataset) -> Any:
-    """Changed rows as a function wants them."""
+    """Changed rows in the form that the function takes."""
     if dataset.query is not None or dataset.frames == "arrow":
         return rows
     if dataset.frames == "spark":
@@ -183,7 +183,7 @@ def _by_group(
     changed: Mapping[str, DatasetInput],
     since: Since,
 ) -> Computed:
-    """Compute the groups anew of which some row changed, came or went, from all of their rows."""
+    """Recompute the groups in which any row changed, appeared or disappeared, from all of their rows."""
     group = dataset.group or ""
     values: set[Any] = set()
     for given in changed.values():
@@ -219,7 +219,7 @@ def _in_groups(group: str, values: set[Any]) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def session_tables(state: RunState, dataset: Dataset) -> Iterator[None]:
-    """A block in which the Spark session knows the inputs of a dataset by their names."""
+    """A block in which the Spark session knows a dataset's inputs by name."""
     names: list[str] = []
     session = state.repo.spark_session
     try:
@@ -231,7 +231,7 @@ def session_tables(state: RunState, dataset: Dataset) -> Iterator[None]:
 
 
 def _name_in_session(state: RunState, dataset: Dataset, names: list[str]) -> None:
-    """Name the inputs of a dataset, and first those of views: on Connect names are looked up when it runs."""
+    """Register the inputs of a dataset, those of views first: Connect resolves names only when it runs."""
     for given in state.pipeline.inputs_of(dataset).values():
         if given.table in names:
             continue

@@ -1,4 +1,4 @@
-"""What a pipeline is, as values: datasets, what they read, what is expected of them, where the output goes."""
+"""A pipeline as values: datasets, what they read, what is expected of them, where the output goes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Verdict = Literal["count", "drop", "fail"]
 
 @dataclass(frozen=True)
 class Expectation:
-    """What has to hold of a dataset's rows: a condition on each, columns that are unique, or a query without rows."""
+    """What must hold for a dataset: a condition on each row, unique columns, or a query that returns no rows."""
 
     name: str
     condition: str
@@ -30,7 +30,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Sharded:
-    """How a dataset is made by a job: its function gets shards, and may also make files."""
+    """How a job makes a dataset: its function gets shards, and may also write files."""
 
     shards: int = 1
     shard_by: ShardBy = field(default_factory=ShardBy)
@@ -42,7 +42,7 @@ class Sharded:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One table that a pipeline makes, or a view that only it sees."""
+    """A table that a pipeline makes, or a view that only the pipeline sees."""
 
     name: str
     kind: DatasetKind = "materialized_view"
@@ -59,11 +59,11 @@ class Dataset:
     comment: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     version: str | None = None
-    """What stands for the code, if the user says so."""
+    """Stands for the code, if the user gives it."""
     origin: str = ""
     """The file that declares it."""
     reads_session: bool = False
-    """Whether its function reads tables by their names in a Spark session, as those of `pyspark.pipelines` do."""
+    """Whether its function reads tables by name from a Spark session, as those of `pyspark.pipelines` do."""
 
     sharded: Sharded | None = None
     """Set if its function runs over shards."""
@@ -98,9 +98,9 @@ class Pipeline:
     datasets: tuple[Dataset, ...]
     output: PipelineOutput = PipelineOutput()
     sources: Mapping[str, DatasetInput] = field(default_factory=dict)
-    """Tables outside, by the names that datasets know them by."""
+    """Outside tables, by the names that datasets use for them."""
     expectations: tuple[Expectation, ...] = ()
-    """Queries over all outputs that must give no row."""
+    """Queries over all outputs that must return no rows."""
     configuration: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -120,12 +120,12 @@ class Pipeline:
 
     @cached_property
     def ordered(self) -> tuple[Dataset, ...]:
-        """The datasets, each after those that it reads."""
+        """The datasets in order, each after those that it reads."""
         inputs = {d.name: [i.table for i in self.inputs_of(d).values()] for d in self.datasets}
         return tuple(self.by_name[name] for name in in_order(inputs))
 
     def inputs_of(self, dataset: Dataset) -> dict[str, DatasetInput]:
-        """What a dataset reads; names that the pipeline knows as tables elsewhere are those."""
+        """What a dataset reads, with the pipeline's names for outside tables resolved."""
         return {name: self._resolved(i) for name, i in dataset.inputs.items()}
 
     def _resolved(self, given: DatasetInput) -> DatasetInput:

@@ -28,16 +28,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 _EXPECTED = "_anabranch_expectations"
 _DECLARED = "_anabranch_dataset"
 _GIVEN = ("spark", "configuration")
-"""Parameters that are no tables."""
+"""Parameters that are not tables."""
 
 
 @dataclass
 class Declarations:
-    """What the files of a pipeline declare, in the order in which they do."""
+    """What the files of a pipeline declare, in order."""
 
     functions: list[Callable[..., Any]] = field(default_factory=list)
     written: list[Dataset] = field(default_factory=list)
-    """Those of SQL files, and of functions that Spark's own decorators declare."""
+    """Datasets of SQL files, and of functions declared by Spark's own decorators."""
     expectations: list[Expectation] = field(default_factory=list)
 
     @property
@@ -75,8 +75,8 @@ def materialized_view(
 ) -> Any:
     """Declare a table that a function computes; its parameters are the tables that it reads.
 
-    `mode` is full, append or changes; `incremental_by` names a column whose groups are computed again if a row of
-    them changed. `frames` is what the function gets: spark, arrow, pandas, polars or rows.
+    `mode` is full, append or changes; `incremental_by` names a column whose groups are recomputed if any of their rows
+    changed. `frames` is what the function gets: spark, arrow, pandas, polars or rows.
     """
     refresh = _refresh(mode, incremental_by)
     if frames not in get_args(FrameKind):
@@ -101,7 +101,7 @@ def materialized_view(
 
 
 table = materialized_view
-"""A batch table of a pipeline is a materialized view."""
+"""A pipeline's batch table is a materialized view."""
 
 
 def temporary_view(
@@ -113,7 +113,7 @@ def temporary_view(
     comment: str | None = None,
     **_spark: Any,
 ) -> Any:
-    """Declare rows that only datasets of the pipeline see."""
+    """Declare rows that only the pipeline's datasets see."""
 
     def decorate(f: F) -> F:
         return _declare(f, replace(_dataset(f, "temporary_view", name, inputs, frames), comment=comment))
@@ -132,9 +132,9 @@ def job(
     local: bool = False,
     version: str | None = None,
 ) -> Callable[[F], F]:
-    """Declare what a function over shards makes: the rows that it gives are a table, and files that it puts.
+    """Declare what a function over shards makes: a table of the rows that it returns, and the files that it puts.
 
-    `inputs` are tables and `dp.files("raw/**")`. Shards run on Spark's executors; with `local` in this process.
+    `inputs` are tables and `dp.files("raw/**")`. Shards run on Spark's executors; with `local`, in this process.
     """
     found = read_inputs(inputs)
 
@@ -173,7 +173,7 @@ def expect_unique(*columns: str, name: str | None = None, verdict: Verdict = "fa
 
 
 def expect_query(name: str, query: str) -> Expectation:
-    """Publish nothing if a query over the outputs gives any row."""
+    """Publish nothing if a query over the outputs returns any row."""
     made = Expectation(name, query, "fail", "query")
     into = _collecting.get()
     if into is not None:
@@ -182,17 +182,17 @@ def expect_query(name: str, query: str) -> Expectation:
 
 
 def read(table: str, *, at: str | None = None, repository: str | None = None) -> DatasetInput:
-    """Name a table that a dataset reads, of another repository or at a ref: as a parameter's default, or in inputs=."""
+    """Name a table of another repository or at a ref for a dataset to read: as a parameter's default, or in inputs=."""
     return DatasetInput(table, repository, at)
 
 
 def changes(table: str, *, repository: str | None = None) -> DatasetInput:
-    """Name a table whose changes a dataset reads: every row since the last run, with `_change_type`."""
+    """Name a table whose changes a dataset reads: every changed row since the last run, with `_change_type`."""
     return DatasetInput(table, repository, form="changes")
 
 
 def declared_dataset(function: Callable[..., Any]) -> Dataset:
-    """The dataset that a decorated function is, with all that is expected of it."""
+    """The dataset that a decorated function declares, with all its expectations."""
     found: Dataset | None = getattr(function, _DECLARED, None)
     if found is None:
         hint = "decorate it with @dp.materialized_view or @dp.temporary_view"

@@ -1,6 +1,7 @@
-"""What is expected of datasets, looked at on the run's branch before anybody sees the output.
+"""Checks what is expected of datasets, on the run's branch, before anybody sees the output.
 
-A row meets a condition if it is true: neither false nor null."""
+A row meets a condition if it is true: neither false nor null.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from anabranch.pipelines.datasets import Dataset, Expectation, Verdict
 from anabranch.pipelines.sources import RunState
 
 DROPPED = "__dropped"
-"""What the name of the table ends with that takes the rows which `expect_or_drop` keeps out."""
+"""Suffix of the table for rows that `expect_or_drop` keeps out."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,14 @@ class Checked:
     name: str
     verdict: Verdict
     broken: int
-    """The rows that did not meet it."""
+    """How many rows broke it."""
     rows: int | None = None
-    """The rows that were looked at, where that is known."""
+    """How many rows were checked, if known."""
     condition: str = ""
 
     @property
     def is_failure(self) -> bool:
-        """Whether nothing may be published."""
+        """Whether this forbids publishing."""
         return self.verdict == "fail" and self.broken > 0
 
     def __str__(self) -> str:
@@ -41,19 +42,19 @@ class Checked:
         return f"{where}{self.broken:,}{of} rows break {self.name!r}"
 
     def as_document(self) -> dict[str, Any]:
-        """For JSON."""
+        """As JSON."""
         known = ("dataset", "name", "verdict", "broken", "rows")
         return {name: getattr(self, name) for name in known}
 
     def as_row(self) -> dict[str, Any]:
-        """For the catalogue."""
+        """As a row of the catalogue."""
         said = {"table_name": self.dataset, "name": self.name, "condition": self.condition, "action": self.verdict}
         return {**said, "row_count": self.rows, "failed_count": self.broken}
 
 
 @contextmanager
 def without_dropped(state: RunState, dataset: Dataset, rows: Any) -> Iterator[tuple[Any, dict[str, int]]]:
-    """Keep rows out that an expectation drops; they go to a table of their own. Gives the rest and the counts."""
+    """Move the rows that an expectation drops to a table of their own; yields the rest and the counts."""
     drops = _drops(dataset)
     if not drops:
         yield rows, {}
@@ -87,7 +88,7 @@ def _count(state: RunState, rows: Any, expected: list[Expectation]) -> dict[str,
 
 
 def _keep_dropped(state: RunState, dataset: Dataset, rows: Any) -> None:
-    """The rows that were kept out in this run, without a key: what is wrong with them may be the key."""
+    """Store the rows kept out in this run, without a key, since the key may be what is wrong with them."""
     name = f"{dataset.name}{DROPPED}"
     there = {t.name for t in state.repo.tables(state.branch)}
     with state.repo.commit(state.branch, f"rows kept out of {dataset.name}") as tx:
@@ -97,7 +98,7 @@ def _keep_dropped(state: RunState, dataset: Dataset, rows: Any) -> None:
 
 
 def check_dataset(state: RunState, dataset: Dataset, dropped: dict[str, int]) -> tuple[Checked, ...]:
-    """Look at a dataset on the run's branch; all conditions in one query."""
+    """Check a dataset on the run's branch; all conditions in one query."""
     if not dataset.expectations:
         return ()
     checked = [
@@ -120,7 +121,7 @@ def check_dataset(state: RunState, dataset: Dataset, dropped: dict[str, int]) ->
 
 
 def check_queries(state: RunState) -> tuple[Checked, ...]:
-    """Run the queries over all outputs: each row that one gives breaks it."""
+    """Run the queries over all outputs: each row returned breaks one."""
     return tuple(
         Checked(None, e.name, e.verdict, state.repo.sql(e.condition, at=state.branch).count(), None, e.condition)
         for e in state.pipeline.expectations

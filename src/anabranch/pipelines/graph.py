@@ -1,4 +1,4 @@
-"""Draw a pipeline: as text for a terminal, as Mermaid for pages and notebooks."""
+"""Draws a pipeline: as text for a terminal, as Mermaid for pages and notebooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from anabranch.pipelines.datasets import Dataset, Pipeline
 
 
 def as_text(pipeline: Pipeline) -> str:
-    """One line a dataset, after what it reads, with what it reads below it."""
+    """One line per dataset, in order, followed by what it reads."""
     return "\n".join(line for dataset in pipeline.ordered for line in _lines(pipeline, dataset))
 
 
@@ -45,7 +45,7 @@ def _caption(dataset: Dataset) -> list[str]:
 
 
 def as_mermaid(pipeline: Pipeline) -> str:
-    """A flowchart: rounded boxes are tables outside, slanted ones views."""
+    """A flowchart: rounded boxes are outside tables, slanted ones are views."""
     names: dict[str, str] = {}
 
     def node(label: str) -> str:
@@ -65,5 +65,5 @@ def as_mermaid(pipeline: Pipeline) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text in quotes: what ends them or opens HTML is written as Mermaid's entities."""
+    """Text for use inside quotes: anything that could end them or start HTML is escaped as a Mermaid entity."""
     return "".join(c if c.isalnum() or c in " _-.:@/" else f"#{ord(c)};" for c in text)

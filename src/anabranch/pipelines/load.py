@@ -1,4 +1,4 @@
-"""Read a pipeline: a file `ana-pipeline.yml` with Spark's keys, and the Python and SQL files that it names."""
+"""Reads a pipeline: a file `ana-pipeline.yml` with Spark's keys, and the Python and SQL files that it names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pipeline(
     inputs: Mapping[str, str | DatasetInput] | None = None,
     expectations: Sequence[Expectation] = (),
 ) -> Pipeline:
-    """Make a pipeline of decorated functions; `inputs` are tables elsewhere (`dp.read(…)`), by name."""
+    """Make a pipeline of decorated functions; `inputs` are outside tables (`dp.read(…)`), by name."""
     known = {n: s if isinstance(s, DatasetInput) else read_input_text(s) for n, s in (inputs or {}).items()}
     return Pipeline(name, tuple(map(declared_dataset, functions)), PipelineOutput(branch), known, tuple(expectations))
 
@@ -47,9 +47,9 @@ def find_spec(folder: Path) -> Path:
 
 
 def load(path: str | os.PathLike[str], session: Callable[[], Any] | None = None) -> Pipeline:
-    """Read a pipeline from its file, or from the folder that it is in.
+    """Read a pipeline from its file, or from the file's folder.
 
-    `session` gives the Spark session that files of Spark's own pipelines know as `spark`.
+    `session` returns the Spark session that files for Spark's own pipelines know as `spark`.
     """
     given = Path(path).resolve()
     spec = find_spec(given) if given.is_dir() else given
@@ -156,7 +156,7 @@ def _is_of_spark(file: Path) -> bool:
     try:
         return any(map(imported, ast.walk(ast.parse(file.read_text("utf-8")))))
     except SyntaxError:
-        return False  # running it will say so, with the place
+        return False  # running it will report where
 
 
 def _run_module(file: Path, session: Callable[[], Any] | None) -> None:
@@ -179,7 +179,7 @@ def _run_module(file: Path, session: Callable[[], Any] | None) -> None:
 
 @contextmanager
 def _in_folder(folder: Path) -> Iterator[None]:
-    """A block in which files may import those beside them."""
+    """A block in which files may import their neighbours."""
     sys.path.insert(0, str(folder))
     try:
         yield

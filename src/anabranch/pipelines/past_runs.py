@@ -1,6 +1,7 @@
-"""Where a pipeline got to: read from the facts and the provenance of its newest commit on the output branch alone.
+"""How far a pipeline got, read only from the facts and provenance of its newest commit on the output branch.
 
-So a reset or a revert of the output rewinds the pipeline by itself."""
+So a reset or a revert of the output also rewinds the pipeline.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
 
 FACT = "pipeline"
-"""What commits of pipelines say of themselves: name, run, datasets with their code and what they read."""
+"""The fact in commits of pipelines: name, run, datasets with their code and what they read."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,9 @@ class LastState:
     commit: str
     datasets: Mapping[str, LastRun]
     pins: Mapping[str, str]
-    """The commits that tables outside were read at, by label."""
+    """The commits at which outside tables were read, by label."""
     commits: frozenset[str]
-    """All commits of the pipeline: what they changed was not changed by somebody else."""
+    """All commits of the pipeline, to tell its own changes from others'."""
 
 
 def last_state(repo: Repository, pipeline: str, branch: str) -> LastState | None:

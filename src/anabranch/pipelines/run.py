@@ -66,12 +66,12 @@ class RunResult:
 
     pipeline: str
     run: int | None
-    """Its number; None if nothing had to be done, or for a dry run."""
+    """The run's number; None for a dry run, or if there was nothing to do."""
     output: str
-    """The branch that the output is on."""
+    """The branch of the output."""
     steps: tuple[StepResult, ...]
     expectations: tuple[Checked, ...] = ()
-    """Of all datasets, and the queries over them."""
+    """Of all datasets, and of the queries over them."""
     commit: Commit | None = None
     """What was published; None if nothing changed."""
 
@@ -81,7 +81,7 @@ class RunRequest:
     """What was asked of a run."""
 
     on: str | None = None
-    """The branch that the output goes to; None as the pipeline says."""
+    """The branch for the output; None for the pipeline's own."""
     full_refresh: Collection[str] | str = ()
     dry_run: bool = False
     author: str | None = None
@@ -98,9 +98,9 @@ def run(
     author: str | None = None,
     notify: Notify = lambda _: None,
 ) -> RunResult:
-    """Run a pipeline: what its inputs changed is computed, checked and published on `on`, all of it or nothing.
+    """Run a pipeline: compute, check and publish on `on` what its changed inputs affect, all of it or nothing.
 
-    `full_refresh` names datasets to compute anew, or is "all". A dry run says what would be done.
+    `full_refresh` names datasets to recompute, or is "all". A dry run returns what would be done.
     """
     into = output_repository(repo, pipeline)
     with nullcontext() if dry_run else only_runner(into, pipeline.name):
@@ -119,7 +119,7 @@ def only_runner(repo: Repository, pipeline: str) -> AbstractContextManager[None]
 
 
 def run_alone(repo: Repository, pipeline: Pipeline, asked: RunRequest) -> RunResult:
-    """Run a pipeline inside of `only_runner`."""
+    """Run a pipeline inside `only_runner`."""
     output = asked.on or pipeline.output.branch or repo.default_branch
     full = _named(pipeline, asked.full_refresh)
     _read_session_inputs(pipeline)
@@ -163,7 +163,7 @@ def _wanted(pipeline: Pipeline, dataset: Dataset, pins: Mapping[str, Pinned]) ->
 
 
 def _code(pipeline: Pipeline, dataset: Dataset) -> str:
-    """What tells whether a dataset would be computed, or judged, otherwise than before."""
+    """A hash that changes if a dataset would be computed or checked differently."""
     own = text_hash(dataset.query) if dataset.query is not None else code_hash(_function(dataset), dataset.version)
     expected = [text for e in (*dataset.expectations, *pipeline.expectations) for text in (e.condition, e.verdict)]
     how = dataset.sharded
@@ -177,18 +177,18 @@ def _function(dataset: Dataset) -> Callable[..., Any]:
 
 
 def _edited(repo: Repository, pipeline: Pipeline, output: str, last: LastState | None) -> set[str]:
-    """Datasets that are gone, or that a commit of somebody else touched last."""
+    """Datasets that are gone, or that somebody else's commit touched last."""
     if last is None:
         return set()
     there = {t.name for t in repo.tables(output)}
     stored = [d.name for d in pipeline.datasets if d.kind == "materialized_view"]
-    gone = {n for n in stored if n not in there and not pipeline.by_name[n].sharded}  # a job may make files alone
+    gone = {n for n in stored if n not in there and not pipeline.by_name[n].sharded}  # a job may make only files
     return gone | {n for n in stored if n in there and last_touch(repo, n, output) not in last.commits}
 
 
 @dataclass
 class _RunUnderWay:
-    """One run, from its branch to what is published."""
+    """One run, from its branch to what it publishes."""
 
     repo: Repository
     pipeline: Pipeline
@@ -220,7 +220,7 @@ class _RunUnderWay:
         return RunResult(self.pipeline.name, record.number, self.output, tuple(done), checked, made)
 
     def _note(self, record: RunRecord, ending: Ending, done: Sequence[StepResult], checked: Sequence[Checked]) -> None:
-        """Write down how the run ended."""
+        """Record how the run ended."""
         steps = [s.as_document() for s in done]
         self.repo.workbook.end_run(record, ending, steps, [c.as_row() for c in checked])
 
@@ -270,7 +270,7 @@ class _RunUnderWay:
             raise RunFailed(message, hint=hint, branch=record.branch)
 
     def _publish(self, record: RunRecord, checked: tuple[Checked, ...]) -> Commit:
-        """Squash the run's branch into the output; a run that changed no row is noted there, too, by a commit."""
+        """Squash the run's branch into the output; a run that changed no row is recorded by an empty commit."""
         said: dict[str, Any] = {
             "message": f"run {record.number} of pipeline {record.pipeline}",
             "author": self.asked.author,
@@ -295,7 +295,7 @@ class _RunUnderWay:
 
 @contextmanager
 def _naming_dataset(dataset: Dataset) -> Iterator[None]:
-    """A block in which a failure of a user's function names the dataset it is of."""
+    """A block in which an error of a user's function is reported with the dataset's name."""
     try:
         yield
     except AnabranchError as error:

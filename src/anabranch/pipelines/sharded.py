@@ -1,4 +1,4 @@
-"""Datasets that a job makes: its shards' rows and files are committed on the run's branch."""
+"""Datasets that a job makes: the rows and files of its shards are committed on the run's branch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.pipelines.sources import RunState
 
 
 def run_job(state: RunState, dataset: Dataset, author: str | None) -> Mapping[str, int]:
-    """Run the job of a dataset over all of its inputs, as the run has them; says how much it made."""
+    """Run the job of a dataset over all its inputs, as of this run; returns how much it made."""
     how = dataset.sharded
     assert how is not None
     assert dataset.function is not None

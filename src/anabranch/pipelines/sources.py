@@ -1,4 +1,4 @@
-"""What a run reads: tables outside of the pipeline pinned to commits, datasets as the run has them so far."""
+"""What a run reads: outside tables as pinned to commits, and the pipeline's datasets as computed so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def pin_inputs(repo: Repository, pipeline: Pipeline, branch: str) -> dict[str, Pinned]:
-    """Find the commit at which each table and file outside is read, all at one moment."""
+    """Find the commit at which to read each outside table and file, all at one moment."""
     found: dict[str, Pinned] = {}
     with repo.one_state():
         for dataset in pipeline.ordered:
@@ -31,29 +31,29 @@ def pin_inputs(repo: Repository, pipeline: Pipeline, branch: str) -> dict[str, P
 
 @dataclass
 class RunState:
-    """What datasets of a run read, and where it writes."""
+    """What datasets of a run read, and where the run writes."""
 
     repo: Repository
     pipeline: Pipeline
     pins: Mapping[str, Pinned]
     branch: str
-    """The branch of the run."""
+    """The run's branch."""
     computed: dict[str, Any] = field(default_factory=dict)
     """Rows of temporary views, by name."""
     differences: dict[tuple[str, str], Any] = field(default_factory=dict)
-    """What changed in tables since the last run, by repository and label: several datasets may ask for it."""
+    """What changed in tables since the last run, by repository and label; shared by datasets."""
     unchanged: set[str] = field(default_factory=set)
     """Datasets that this run did not change."""
 
     def table(self, given: DatasetInput, **chosen: Any) -> Table:
-        """An input as a table: of the run so far, or as it is pinned."""
+        """An input as a table: as computed so far in the run, or as pinned."""
         if self.pipeline.is_inside(given):
             return self.repo.table(given.table, at=self.branch, **chosen)
         pinned = self.pin(given)
         return repository_of(self.repo, pinned).table(pinned.table, at=pinned.commit, **chosen)
 
     def pin(self, given: DatasetInput) -> Pin:
-        """Where a table outside is read."""
+        """Where an outside table is read."""
         found = self.pins[given.label]
         assert isinstance(found, Pin)
         return found
@@ -65,7 +65,7 @@ class RunState:
 
 
 def in_form(rows: Any, frames: str) -> Any:
-    """Rows as a function wants them: a table or a result of SQL in one of their forms; frames stay as they are."""
+    """Convert a table or SQL result to the form that a function takes; frames stay as they are."""
     convert: Callable[[], Any] | None = getattr(rows, frames, None)
     if convert is not None and hasattr(rows, "arrow") and hasattr(rows, "pandas"):
         return convert()
@@ -73,7 +73,7 @@ def in_form(rows: Any, frames: str) -> Any:
 
 
 def rows_to_write(state: RunState, dataset: Dataset, result: Any) -> Any:
-    """What a dataset gave, as rows to write; no rows without columns have those that its table has."""
+    """A dataset's result as rows to write; an empty result without columns gets those of its table."""
     rows = rows_of(result, dataset)
     if not _is_blank(rows):
         return rows
@@ -84,12 +84,12 @@ def rows_to_write(state: RunState, dataset: Dataset, result: Any) -> Any:
 
 
 def _is_blank(rows: Any) -> bool:
-    """Tell whether there are no rows that would tell columns: an empty list, a frame without any."""
+    """Tell whether the rows are empty and show no columns: an empty list, or a frame without columns."""
     return len(rows) == 0 if isinstance(rows, list | tuple) else len(getattr(rows, "columns", (None,))) == 0
 
 
 def rows_of(result: Any, dataset: Dataset) -> Any:
-    """What a dataset gave, as rows: results of SQL on Spark stay there."""
+    """A dataset's result as rows; results of SQL on Spark stay on Spark."""
     if result is None:
         hint = "let it return a DataFrame, a table or rows"
         raise InvalidRequest(f"dataset {dataset.name!r} returned nothing", hint=hint)

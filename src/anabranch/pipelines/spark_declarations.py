@@ -1,4 +1,4 @@
-"""Files written for `pyspark.pipelines`: their decorators register with a registry of ours."""
+"""Loads files written for `pyspark.pipelines`: their decorators register with a registry of ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anabranch.sql.references import find_references
 
 @contextmanager
 def declared_by_spark(into: Declarations, origin: str) -> Iterator[None]:
-    """A block in which Spark's own decorators declare datasets of ours."""
+    """A block in which Spark's own decorators declare datasets for us."""
     try:
         from pyspark.pipelines.graph_element_registry import graph_element_registration_context
     except ImportError as error:
@@ -32,7 +32,7 @@ def declared_by_spark(into: Declarations, origin: str) -> Iterator[None]:
 
 
 class _Registry:
-    """Takes what Spark's decorators register: an output, then the flow that fills it."""
+    """Receives what Spark's decorators register: an output, then the flow that fills it."""
 
     def __init__(self, into: Declarations, origin: str) -> None:
         self._into, self._origin = into, origin

@@ -22,7 +22,7 @@ _NOT_HERE = {
 
 
 def datasets_of(text: str, origin: str) -> list[Dataset]:
-    """Read the datasets that a file declares."""
+    """The datasets that a file declares."""
     try:
         return [_dataset(text, tokens, origin) for tokens in _statements(tokenize(text))]
     except InvalidRequest as error:
@@ -62,7 +62,7 @@ def _dataset(text: str, tokens: list[Token], origin: str) -> Dataset:
         _clause(cursor, clauses)
     cursor.expect("AS")
     query = cursor.rest("a query")
-    parse_one(query)  # held to Spark's grammar before anything runs
+    parse_one(query)  # check Spark's grammar before anything runs
     inputs = {r.name: DatasetInput(r.name) for r in find_references(query) if not r.frame}
     return Dataset(
         name,

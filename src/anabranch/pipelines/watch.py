@@ -1,4 +1,4 @@
-"""watch: run a pipeline whenever an input moved. Heads are asked of the catalogue; no JVM starts before one did."""
+"""watch: run a pipeline whenever an input moved. Only asks the catalogue for heads; starts no JVM until one moved."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def watch(
     notify: Callable[[RunResult | AnabranchError], None] = lambda _: None,
     author: str | None = None,
 ) -> None:
-    """Run a pipeline now and whenever its inputs moved, until `stop()`; several commits are one run.
+    """Run a pipeline now and whenever its inputs moved, until `stop()`; several commits make one run.
 
-    One runner at a time: another one is refused as long as this one lives.
+    While this runs, any other runner is refused.
     """
     repo = output_repository(repo, pipeline)
     with only_runner(repo, pipeline.name):
@@ -44,7 +44,7 @@ def watch(
 def _wait_for_a_move(
     repo: Repository, pipeline: Pipeline, on: str | None, every_seconds: float, stop: Callable[[], bool]
 ) -> None:
-    """After a failure: the same inputs would fail again, so wait until one of them moves."""
+    """Wait until an input moves: after a failure, the same inputs would fail again."""
     before = _heads(repo, pipeline)
     while not stop() and _heads(repo, pipeline) == before:
         time.sleep(every_seconds)

@@ -1,4 +1,4 @@
-"""Write the rows of a dataset on the run's branch: all of them, those of some groups, or only what is new."""
+"""Writes a dataset's rows on the run's branch: all of them, those of some groups, or only new ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHANGE_TYPE = "_change_type"
 
 
 def write_rows(state: RunState, dataset: Dataset, found: Computed) -> Mapping[str, int]:
-    """Commit a dataset's rows on the run's branch; says how many rows came, changed and went."""
+    """Commit a dataset's rows on the run's branch; returns how many were inserted, updated and deleted."""
     with state.repo.commit(state.branch, f"compute {dataset.name}") as tx:
         if found.is_all:
             _write_all(state, tx, dataset, found.rows)
@@ -32,7 +32,7 @@ def write_rows(state: RunState, dataset: Dataset, found: Computed) -> Mapping[st
 
 
 def _write_all(state: RunState, tx: Transaction, dataset: Dataset, rows: Any) -> None:
-    """Overwrite a table, which stores what differs; one whose columns or key are others now is made anew."""
+    """Overwrite a table, storing only what differs; recreate it if its columns or key changed."""
     there = {t.name for t in state.repo.tables(state.branch)}
     rows = _without_change_type(state, dataset, rows)
     if dataset.name in there:
@@ -51,7 +51,7 @@ def _has_same_columns(state: RunState, rows: Any, table: Any) -> bool:
 
 
 def _apply(state: RunState, tx: Transaction, dataset: Dataset, rows: Any) -> None:
-    """Put changed rows in: those with `_change_type` delete go, all others replace what has their key."""
+    """Apply changed rows: a `_change_type` of delete or update_preimage deletes by key, all others upsert."""
     probe = state.repo.sql("SELECT * FROM {rows} LIMIT 0", rows=rows)
     table = tx.table(dataset.name)
     if CHANGE_TYPE not in probe.columns:
@@ -68,7 +68,7 @@ def _apply(state: RunState, tx: Transaction, dataset: Dataset, rows: Any) -> Non
 
 
 def _without_change_type(state: RunState, dataset: Dataset, rows: Any) -> Any:
-    """Rows that a dataset of changes gave for all of its input: nothing was there before that could go."""
+    """Drop the `_change_type` of a dataset of changes that was computed in full: there is nothing to delete."""
     if dataset.refresh != "changes":
         return rows
     probe = state.repo.sql("SELECT * FROM {rows} LIMIT 0", rows=rows)

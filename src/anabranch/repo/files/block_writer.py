@@ -62,8 +62,7 @@ class BlockWriter:
         return self.write(io.BytesIO(content), "p", name, None)
 
     def place_small(self, content: bytes) -> tuple[str, int, int, bytes, int]:
-        """Store bytes as one block, as most files are: returns the pack, the offset, the size, the hash and the
-        number."""
+        """Store bytes as one block, as most files are; returns pack, offset, size, hash and number."""
         digest = hashlib.sha256(content).digest()
         self._number += 1
         place = self._known.get(digest) if content else _NOWHERE

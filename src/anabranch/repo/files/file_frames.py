@@ -83,8 +83,7 @@ class FileFrames:
         return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
 
     def places(self) -> list[str]:
-        """An address for each file: of its object, if that is the file, else of a copy that lasts as long as the
-        process."""
+        """An address for each file: of its object, if that is the file, else of a copy that lives until exit."""
         return [self._whole_at(row) or self._copied(row) for row in self._rows]
 
     # --- files that are objects of their own ---

@@ -276,8 +276,7 @@ class LocalFolder:
 
 @dataclass(frozen=True)
 class _Ignore:
-    """The lines of an ignore file: globs; without a slash they apply in every folder, with one at the end to
-    folders."""
+    """The lines of an ignore file: globs; without a slash for every folder, with one at the end for folders only."""
 
     lines: tuple[str, ...]
 

@@ -158,8 +158,7 @@ class FilesWriter(FileTree):
 
     @contextmanager
     def open(self, path: str, mode: str = "rb", since: str | None = None) -> Iterator[BinaryIO]:  # type: ignore[override]
-        """Open a file to read (`rb`), replace (`wb`) or append (`ab`); it is stored when the block ends without an
-        error."""
+        """Open a file to read (`rb`), replace (`wb`) or append (`ab`); stored when the block ends without error."""
         from tempfile import SpooledTemporaryFile
 
         if mode not in ("rb", "wb", "ab"):
