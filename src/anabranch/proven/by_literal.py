@@ -65,6 +65,13 @@ _SHIFTED = (
     "CASE WHEN $1 BETWEEN TIMESTAMPTZ '1970-01-02 00:00:00+00' AND TIMESTAMPTZ '2037-12-31 00:00:00+00'"
     " THEN timezone('{}', $1) WHEN $1 IS NOT NULL THEN $only_spark END"
 )
+_NEAR_SHIFTS = "moments within a day of a change of the clock, before 1970 or after 2037"
+_OFFSET = "(timezone('{zone}', {utc} {sign} INTERVAL 1 DAY) - timezone('UTC', {utc} {sign} INTERVAL 1 DAY))"
+_FROM_LOCAL = (
+    "CASE WHEN {local} BETWEEN TIMESTAMP '1970-01-03' AND TIMESTAMP '2037-12-29' AND {before} = {after}"
+    " THEN {utc} - {before} WHEN $1 IS NOT NULL THEN $only_spark END"
+)
+"""Local time as a moment: certain where the zone's offset is the same a day before and a day after."""
 _UTC = frozenset(("UTC", "Etc/UTC", "GMT", "Z", "Etc/GMT", "Zulu", "UCT", "Universal"))
 
 
@@ -109,15 +116,21 @@ def _place(node: exp.Expr, name: str) -> int:
     return int(node.this)
 
 
-def local_time(prover: Translator, value: Value, name: str) -> Value:
-    """A timestamp as local time in the session's time zone."""
+def _zone(prover: Translator, name: str) -> str:
+    """The session's time zone, if both engines know it by this name."""
     zone = prover.zone
     if zone is None:
         raise Unproven(f"{name.upper()} of a timestamp in an unknown time zone")
+    if zone not in _UTC and not re.fullmatch(r"[A-Za-z]+(?:/[A-Za-z_]+)+", zone):
+        raise Unproven(f"{name.upper()} of a timestamp in the time zone {zone}")
+    return zone
+
+
+def local_time(prover: Translator, value: Value, name: str) -> Value:
+    """A timestamp as local time in the session's time zone."""
+    zone = _zone(prover, name)
     if zone in _UTC:
         return prover.applied(_row("local_time", "timestamp", "timestamp_ntz", "timezone('UTC', $1)"), [value])
-    if not re.fullmatch(r"[A-Za-z]+(?:/[A-Za-z_]+)+", zone):
-        raise Unproven(f"{name.upper()} of a timestamp in the time zone {zone}")
     return prover.applied(
         _row("local_time", "timestamp", "timestamp_ntz", _SHIFTED.format(zone), _KNOWN_YEARS), [value]
     )
@@ -139,10 +152,21 @@ def truncated(prover: Translator, node: exp.Expr, name: str) -> Value:
     found = _UNITS.get(_text(unit, name).lower())
     if found is None:
         raise Unproven(f"DATE_TRUNC to {_text(unit, name)!r}")
-    if prover.zone not in _UTC:
-        raise Unproven("DATE_TRUNC in a time zone other than UTC")
-    duck = f"CAST(date_trunc('{found}', $1) AS TIMESTAMPTZ)"
-    return prover.applied(_row(name, "timestamp_ntz", "timestamp", duck), [_clock_time(prover, moment, name)])
+    value, local = _clock_time(prover, moment, name), f"date_trunc('{found}', $1)"
+    zone = _zone(prover, name)
+    if zone in _UTC:
+        return prover.applied(_row(name, "timestamp_ntz", "timestamp", f"CAST({local} AS TIMESTAMPTZ)"), [value])
+    return prover.applied(
+        _row(name, "timestamp_ntz", "timestamp", _from_local(zone, f"CAST({local} AS TIMESTAMP)"), _NEAR_SHIFTS),
+        [value],
+    )
+
+
+def _from_local(zone: str, local: str) -> str:
+    """DuckDB's text for the moment that a zone's clock shows a local time at."""
+    utc = f"timezone('UTC', {local})"
+    before, after = (_OFFSET.format(zone=zone, utc=utc, sign=sign) for sign in "-+")
+    return _FROM_LOCAL.format(local=local, utc=utc, before=before, after=after)
 
 
 def formatted(prover: Translator, node: exp.Expr, name: str) -> Value:
