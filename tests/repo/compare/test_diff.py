@@ -394,6 +394,17 @@ def test_nan_equals_itself(repo: ab.Repository) -> None:
     assert told(found) == [("update", (2,), ["v"])]
 
 
+def test_nan_inside_a_value_equals_itself(repo: ab.Repository) -> None:
+    rows, schema = [{"id": 1, "v": [math.nan], "w": 1}], {"id": "int", "v": "array<double>", "w": "int"}
+    found = changed(
+        repo,
+        lambda tx: tx.table("t").upsert([{"id": 1, "v": [math.nan], "w": 2}]),
+        base=lambda tx: tx.create_table("t", rows, schema=schema, key="id"),
+    )
+    assert told(found) == [("update", (1,), ["w"])]
+    assert [c["column"] for c in found.cells()] == ["w"]
+
+
 def test_the_long_form_has_a_row_for_each_side_of_a_change(repo: ab.Repository) -> None:
     found = changed(repo, put(1, a=11), t("delete", where="id = 2"), t("insert", [{"id": 4, "a": 4, "s": "q"}]))
     rows = sorted((r["id"], r["_change_type"], r["a"]) for r in found.arrow().to_pylist())

@@ -24,6 +24,7 @@ from anabranch.plan.merge.pairing import paired_by_name
 from anabranch.repo.branches.log import things_named
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.branches.walk import Walk
+from anabranch.repo.compare.row_diff_output import are_equal
 from anabranch.repo.compare.table_past import Past, are_one, open_past
 from anabranch.repo.context.arguments import check_limit, check_text
 from anabranch.repo.context.context import Context
@@ -365,12 +366,7 @@ def _differing(schema: Schema, before: Row | None, after: Row | None) -> list[st
     """The columns in which a row differs; all of them if only one side has it."""
     if before is None or after is None:
         return [] if before is after else [str(c.id) for c in schema]
-    return [str(c.id) for c in schema if not _same(before[c.id], after[c.id])]
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same; NaN equals itself, even nested."""
-    return bool(one == other) or repr(one) == repr(other)
+    return [str(c.id) for c in schema if not are_equal(before[c.id], after[c.id])]
 
 
 def _named(row: Row | None, names: Mapping[str, str]) -> Row | None:

@@ -80,5 +80,5 @@ def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column]
 
 
 def are_equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same; NaN equals itself."""
-    return bool(one == other or (one != one and other != other))
+    """Whether two values are the same; NaN equals itself, even nested."""
+    return bool(one == other) or repr(one) == repr(other)
