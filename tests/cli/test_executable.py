@@ -97,9 +97,13 @@ def test_metadata_commands_load_sqlalchemy_at_most(shop: Ana, arguments: list[st
     assert imported(*arguments) == {"sqlalchemy"}
 
 
-@pytest.mark.parametrize("arguments", [["ls"], ["ls", "HEAD"], ["show", "-v"], ["table", "show", "orders", "--schema"]])
+@pytest.mark.parametrize("arguments", [["ls"], ["ls", "HEAD"], ["table", "show", "orders", "--schema"]])
 def test_metadata_in_tables_loads_rich_and_nothing_else(shop: Ana, arguments: list[str]) -> None:
     assert imported(*arguments) == {"rich"}
+
+
+def test_a_commit_with_its_files_loads_neither_an_engine_nor_arrow(shop: Ana) -> None:
+    assert imported("show", "-v") == {"rich", "sqlalchemy"}
 
 
 def test_small_tables_start_no_jvm(shop: Ana) -> None:

@@ -13,9 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from anabranch.catalog import files, format_version
+from anabranch.catalog.failures import MISSHAPEN, NOT_OURS, is_rolled_back, translate, translate_sqlite
 from anabranch.catalog.file_reader import FileReader
 from anabranch.catalog.later import Connection, sa, t
 from anabranch.catalog.prepared import prepared
+from anabranch.catalog.sql_engines import engine_of_file, engine_of_server, milliseconds
 from anabranch.errors import (
     AlreadyExists,
     AnabranchError,
@@ -25,15 +27,13 @@ from anabranch.errors import (
     OutcomeUnknown,
     Unavailable,
 )
-from anabranch.model.addresses import Address, masked, read_address
+from anabranch.model.addresses import masked, read_address
 from anabranch.model.ids import RepositoryId
 from anabranch.model.texts import shortened
 from anabranch.settings import CLOCK_ERROR_LIMIT_MICROS, FREE_PAGES_SHARE, ServerSettings
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Pool, RootTransaction
-    from sqlalchemy.engine import URL
-    from sqlalchemy.exc import DBAPIError
 
 __all__ = ["Catalog", "Connection", "is_ahead", "lock_repository", "next_time", "now", "settle"]
 
@@ -70,14 +70,14 @@ class Catalog:
     def at_file(cls, path: str) -> Catalog:
         """Open a catalogue in an SQLite file."""
         place = os.path.abspath(path)
-        return cls(partial(_engine_of_file, path, partial(files.connect, place)), path, file=place)
+        return cls(partial(engine_of_file, path, partial(files.connect, place)), path, file=place)
 
     @classmethod
     def at_server(cls, text: str, settings: ServerSettings | None = None) -> Catalog:
         """Open a catalogue on a PostgreSQL server."""
         waits, address = settings or ServerSettings(), read_address(text)
-        engine = _engine_of_server(address, waits)
-        begin = f"SET LOCAL idle_in_transaction_session_timeout = {_milliseconds(waits.idle_timeout_seconds)}"
+        engine = engine_of_server(address, waits)
+        begin = f"SET LOCAL idle_in_transaction_session_timeout = {milliseconds(waits.idle_timeout_seconds)}"
         return cls(lambda: engine, address.shown, begin)
 
     @property
@@ -139,7 +139,7 @@ class Catalog:
     def _opened_over(self, found: files.FileConnection) -> Connection:
         """An SQLAlchemy connection in a transaction that another connection has begun."""
         each = iter((files.connect(self._file), found))
-        engine = _engine_of_file(self._file, lambda: next(each), poolclass=sa.NullPool)
+        engine = engine_of_file(self._file, lambda: next(each), poolclass=sa.NullPool)
         engine.connect().close()  # SQLAlchemy tries out the first one, and rolls it back
         cx = engine.connect()
         cx.begin()
@@ -176,7 +176,7 @@ class Catalog:
             try:
                 transaction.commit()
             except sa.exc.DBAPIError as error:
-                if _is_rolled_back(error):
+                if is_rolled_back(error):
                     raise
                 cx.invalidate()  # Whoever asks about the outcome must use another connection.
                 message = f"the catalogue {self._described} failed while it committed: {masked(str(error.orig))}"
@@ -327,7 +327,7 @@ class Catalog:
             yield
         except AnabranchError:
             raise
-        except (*_MISSHAPEN, sa.exc.InvalidRequestError) as error:
+        except (*MISSHAPEN, sa.exc.InvalidRequestError) as error:
             message = f"the catalogue {self._described} says what can't be read: {type(error).__name__}: {error}"
             hint = "restore it from a backup; if `ana verify` finds nothing, this is a bug (--debug shows where)"
             raise Corrupt(message, hint=hint) from error
@@ -342,12 +342,12 @@ class Catalog:
             message = f"{shortened(str(error.object))!r} is not valid Unicode"
             raise InvalidRequest(message, hint="leave lone surrogates out") from None
         except sqlite3.Error as error:
-            known = _translate_sqlite(error, self._described)
+            known = translate_sqlite(error, self._described)
             raise known or Corrupt(
-                f"the catalogue {self._described} refused to begin: {error}", hint=_NOT_OURS
+                f"the catalogue {self._described} refused to begin: {error}", hint=NOT_OURS
             ) from error
         except sa.exc.DBAPIError as error:
-            raise _translate(error, self._described) from error
+            raise translate(error, self._described) from error
         except sa.exc.TimeoutError as error:
             hint = "use fewer threads, or let each hold a connection for a shorter time"
             raise Unavailable(f"all connections to the catalogue {self._described} are in use", hint=hint) from error
@@ -409,136 +409,3 @@ def settle(cx: Connection) -> None:
 
 
 _SETTLED = "settled_at"
-
-
-def _engine_of_file(path: str, connect: Callable[[], files.FileConnection], **options: Any) -> Engine:
-    engine = sa.create_engine(sa.URL.create("sqlite", database=path), **options)
-    sa.event.listen(engine, "do_connect", lambda *_: connect())
-    sa.event.listen(engine, "checkin", _forget_frozen)
-    return engine
-
-
-def _engine_of_server(address: Address, waits: ServerSettings) -> Engine:
-    try:
-        url = _url_of(address)
-        arguments = {k: v for k, v in _connecting(waits).items() if k not in url.query}
-        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=arguments)
-    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError):
-        # The text is neither repeated nor chained: it may hold a password.
-        raise InvalidRequest(f"{address.shown} does not name a catalogue", hint="check its query") from None
-    except ModuleNotFoundError as error:
-        raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
-    sa.event.listen(engine, "connect", partial(_prepare_server, _milliseconds(waits.lock_timeout_seconds)))
-    return engine
-
-
-def _url_of(address: Address) -> URL:
-    """The address as SQLAlchemy takes it. We parse it, so that what connects is what messages hide the secrets of."""
-    given = [name for name, _ in address.query]
-    query = {name: tuple(v for n, v in address.query if n == name) for name in given}
-    options = {name: found[0] if len(found) == 1 else found for name, found in query.items()}
-    host, database = address.host or None, address.database or None
-    return sa.URL.create("postgresql+psycopg", address.user, address.password, host, address.port, database, options)
-
-
-def _connecting(waits: ServerSettings) -> dict[str, int]:
-    """Connection options for a server, as libpq names them."""
-    return {
-        "connect_timeout": waits.connect_timeout_seconds,
-        "keepalives": 1,
-        "keepalives_idle": waits.keepalive_idle_seconds,
-        "keepalives_interval": waits.keepalive_interval_seconds,
-        "keepalives_count": waits.keepalive_count,
-    }
-
-
-def _prepare_server(lock_timeout: int, connection: Any, _record: Any) -> None:
-    connection.execute(f"SET lock_timeout = {lock_timeout}")
-    connection.commit()
-
-
-def _milliseconds(seconds: float) -> int:
-    """A time as PostgreSQL takes it; one above zero stays above zero."""
-    return max(1, round(seconds * 1000)) if seconds else 0
-
-
-def _forget_frozen(connection: Any, record: Any) -> None:
-    """Make the next transaction reconnect to a file that is read as it was when opened."""
-    if getattr(connection, "frozen", None) is not None:
-        record.invalidate()
-
-
-_SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
-    sqlite3.SQLITE_BUSY: (Unavailable, "is locked by another writer", "try again in a moment"),
-    sqlite3.SQLITE_LOCKED: (Unavailable, "is locked by another writer", "try again in a moment"),
-    sqlite3.SQLITE_FULL: (Unavailable, "has no room: the disk is full", "free some space; nothing was changed"),
-    sqlite3.SQLITE_READONLY: (Unavailable, "can't be written", "check the permissions of the file and its folder"),
-    sqlite3.SQLITE_CANTOPEN: (Unavailable, "can't be opened", "check that the folder exists and its permissions"),
-    sqlite3.SQLITE_IOERR: (Unavailable, "can't be read or written", "check the disk"),
-    sqlite3.SQLITE_CORRUPT: (Corrupt, "is damaged", "restore it from a backup"),
-    sqlite3.SQLITE_NOTADB: (Corrupt, "is not an SQLite database", "restore it from a backup"),
-}
-
-
-_ROLLED_BACK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
-"""Errors with which SQLite's COMMIT fails before its last page is written; after a failed sync, pages may be there."""
-_ROLLED_BACK_STATES = ("23", "40")
-"""SQLSTATE classes with which PostgreSQL refuses a COMMIT: a broken constraint, an aborted transaction."""
-
-
-def _is_rolled_back(error: DBAPIError) -> bool:
-    """Whether a failed COMMIT certainly left nothing."""
-    if isinstance(error.orig, sqlite3.Error):
-        return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _ROLLED_BACK
-    state = getattr(error.orig, "sqlstate", None) or ""
-    return state.startswith(_ROLLED_BACK_STATES) and not error.connection_invalidated
-
-
-_MISSHAPEN = (
-    TypeError,
-    ValueError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    AssertionError,
-    RecursionError,
-)
-"""What Python raises over a missing value, or one of an unexpected type or form."""
-_NOT_OURS = "is it a store of Anabranch's?"
-
-
-def _translate_sqlite(error: sqlite3.Error, described: str) -> AnabranchError | None:
-    """Translate an SQLite error, if its code tells what it is."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    if code is not None and code & 0xFF in _SQLITE_KINDS:
-        kind, what, hint = _SQLITE_KINDS[code & 0xFF]
-        return kind(f"the catalogue {described} {what}", hint=hint)
-    if code == sqlite3.SQLITE_ERROR:
-        return Corrupt(f"the catalogue {described} refused a statement: {error}", hint=_NOT_OURS)
-    return None
-
-
-_LOCKED_STATES = ("55P03", "40P01")
-"""SQLSTATEs of a lock timeout and a deadlock."""
-_FORBIDDEN_STATES = ("42501", "25006")
-"""SQLSTATEs of a role that lacks a right, and of a read-only server or role."""
-_LOCKED_HINT = "try again in a moment; a writer that has stopped is ended by the server in time"
-
-
-def _translate(error: DBAPIError, described: str) -> AnabranchError:
-    """Translate a database error by its code."""
-    if isinstance(error.orig, sqlite3.Error) and (known := _translate_sqlite(error.orig, described)):
-        return known
-    said = masked(str(error.orig))
-    if error.statement is None and isinstance(error, sa.exc.ProgrammingError):
-        return InvalidRequest(f"{described} can't be reached that way: {said}", hint="check the URL")
-    if getattr(error.orig, "sqlstate", None) in _FORBIDDEN_STATES:
-        return Unavailable(f"the catalogue {described} refuses: {said}", hint="check the rights of the role")
-    if getattr(error.orig, "sqlstate", None) in _LOCKED_STATES:
-        return Unavailable(f"the catalogue {described} is locked by another writer", hint=_LOCKED_HINT)
-    if isinstance(error, sa.exc.IntegrityError):
-        return AlreadyExists(f"another writer was faster: {said}", hint="look at what it did, then try again")
-    if isinstance(error, sa.exc.OperationalError) or error.connection_invalidated:
-        hint = "check that the server runs and can be reached"
-        return Unavailable(f"the catalogue {described} does not answer: {said}", hint=hint)
-    return Corrupt(f"the catalogue {described} refused a statement: {said}", hint=_NOT_OURS)

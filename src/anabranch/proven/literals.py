@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from calendar import monthrange
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -42,7 +42,7 @@ def literal_value(node: exp.Expr, sign: str = "") -> Value:
     raise Unproven(f"the number {shortened(text)}")
 
 
-_ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def fits_by_literals(name: str, values: Sequence[Value], type_: DataType) -> bool:

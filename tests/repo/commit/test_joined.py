@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, event, text
 
 import anabranch as ab
-from anabranch.catalog.store import _url_of
+from anabranch.catalog.sql_engines import url_of
 from anabranch.model.addresses import read_address
 
 
@@ -27,7 +27,7 @@ def repo(store_url: str, objects_root: str) -> Iterator[ab.Repository]:
 def application(store_url: str, repo: ab.Repository) -> Iterator[Engine]:
     """An engine of the application's own, on the catalogue's database, with a table of its own in it."""
     if "://" in store_url:
-        engine = create_engine(_url_of(read_address(store_url)))
+        engine = create_engine(url_of(read_address(store_url)))
     else:
         engine = create_engine(f"sqlite:///{Path(store_url) / '.anabranch' / 'catalog.db'}")
     with engine.begin() as cx:
