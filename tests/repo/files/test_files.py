@@ -7,6 +7,7 @@ import os
 import random
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -186,6 +187,39 @@ def test_a_block_that_fails_publishes_nothing_and_leaves_no_file(repo: ab.Reposi
         tx.files.put("whole.zip", Broken(noise), chunking="whole")
     assert tmp_files(repo) == []
     assert contents(repo) == {}
+
+
+def test_content_of_a_block_that_failed_is_written_again_when_it_is_put_again(repo: ab.Repository) -> None:
+    with repo.commit("main", "twice") as tx:
+        _put_twice(tx)
+    assert contents(repo) == {"small": b"x", "large": b"y" * 100_000}
+    with repo.commit("main", "none") as tx:
+        tx.files.delete("small")
+    opened = repo.start("main", message="twice")
+    _put_twice(opened)
+    opened.finish()
+    assert contents(repo) == {"small": b"x", "large": b"y" * 100_000}
+    assert repo.verify().damages == ()
+
+
+def _put_twice(tx: Any) -> None:
+    """Put files in a block that fails, and again."""
+    with pytest.raises(ZeroDivisionError), tx.all_or_nothing():
+        tx.files.put("small", b"x")
+        tx.files.put("large", io.BytesIO(b"y" * 100_000))
+        tx.flush()
+        assert 1 / 0
+    tx.files.put("small", b"x")
+    tx.files.put("large", io.BytesIO(b"y" * 100_000))
+
+
+def test_content_that_was_discarded_is_written_again_when_it_is_put_again(repo: ab.Repository) -> None:
+    opened = repo.start("main", message="twice")
+    opened.files.put("small", b"x")
+    opened.discard("files/")
+    opened.files.put("small", b"x")
+    opened.finish()
+    assert contents(repo) == {"small": b"x"}
 
 
 def test_local_files_are_put_by_path_by_pattern_and_by_folder(repo: ab.Repository, tmp_path: Path) -> None:

@@ -136,6 +136,8 @@ class OpenCommit(Transaction):
         thing = may_discard(self._ctx, self._draft, self._start, FILES_NAME if name == FILES_SHOWN else name)
         mine = [o.stored for o in all_objects_of(thing) if o.stored.id in self._registered]
         ids = [o.id for o in mine]
+        if self._files is not None and thing.kind == "files":
+            self._files.forget()
         with self._ctx.catalog.write() as cx:
             if not open_commits.save(cx, self.id, self._version, [(thing.id, None)], []):
                 raise changed_elsewhere(self.id)

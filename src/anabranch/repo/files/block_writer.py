@@ -117,6 +117,11 @@ class BlockWriter:
         made, self.packs.made = tuple(self.packs.made), []
         return made
 
+    def forget(self) -> None:
+        """Remove packs that nobody took, and share no more blocks of earlier ones, which may be removed as well."""
+        self.ctx.discard(self.taken())
+        self._known.clear()
+
 
 def _read(stream: BinaryIO, size: int) -> bytes:
     """Read this many bytes, or as many as there are."""

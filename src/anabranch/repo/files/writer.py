@@ -254,16 +254,16 @@ class FilesWriter(FileTree):
         tree = FileTree(self._ctx, self._written_state, self._reader(), self._find, self._draft.pending())
         try:
             statement = files_statement(self._ctx, tree, changes, self._blocks_out, small)
+            self._draft.add(self._draft.files_thing(), statement)
         except BaseException:
             self.forget()
             raise
-        self._draft.add(self._draft.files_thing(), statement)
         self._blocks = self._reader()
 
     def forget(self) -> None:
         """Drop the gathered changes, and packs that nothing refers to."""
         self._changes, self._small = {}, self._small.emptied()
-        self._ctx.discard(self._blocks_out.taken())
+        self._blocks_out.forget()
 
     def _before(self, path: str) -> tuple[Any, ...]:
         """The blocks of a file's last version, to share."""
