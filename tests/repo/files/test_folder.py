@@ -10,6 +10,7 @@ import pytest
 import anabranch as ab
 from anabranch.model.files import FileStat
 from anabranch.repo.files.folder import MANIFEST, LocalFolder
+from anabranch.repo.files.writer import FilesWriter
 
 
 @pytest.fixture
@@ -129,3 +130,45 @@ def test_a_tree_is_checked_out_by_itself(repo: ab.Repository, tmp_path: Path) ->
     (tmp_path / "here" / "own" / "f").write_text("changed")
     with pytest.raises(ab.AlreadyExists, match="would be lost"):
         repo.files().checkout(tmp_path / "here")
+
+
+def test_what_was_taken_in_counts_as_changed_until_its_commit_is_published(repo: ab.Repository, tmp_path: Path) -> None:
+    repo.checkout(tmp_path / "work")
+    folder = repo.folder(tmp_path / "work")
+    (tmp_path / "work/a.txt").write_text("A")
+    (tmp_path / "work/log").unlink()
+    changed = folder.status()
+    with pytest.raises(ZeroDivisionError), repo.commit("main", "fails") as tx:
+        assert folder.add(tx) == changed
+        assert 1 / 0
+    assert folder.status() == changed
+    opened = repo.start("main", message="fails in part")
+    with pytest.raises(ZeroDivisionError), opened.all_or_nothing():
+        folder.add(opened)
+        assert 1 / 0
+    assert folder.status() == changed
+    with opened.all_or_nothing():
+        folder.add(opened)
+    assert not folder.status()
+    opened.finish()
+    assert repo.files().read("a.txt") == b"A"
+    assert "log" not in repo.files()
+
+
+def test_an_edit_while_a_file_is_taken_in_is_seen(
+    repo: ab.Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.checkout(tmp_path / "work")
+    folder, edited = repo.folder(tmp_path / "work"), tmp_path / "work/a.txt"
+    edited.write_text("A")
+    put = FilesWriter.put
+
+    def put_then_edit(self: FilesWriter, path: str, content: Path) -> None:
+        put(self, path, content)
+        content.write_text("B")
+
+    monkeypatch.setattr(FilesWriter, "put", put_then_edit)
+    with repo.commit("main", "from the folder") as tx:
+        folder.add(tx)
+    assert repo.files().read("a.txt") == b"A"
+    assert folder.status().changed == ("a.txt",)

@@ -315,6 +315,7 @@ class CommitBlock:
                 raise
             transaction._closed = True
             transaction.commit = finish(self._ctx, transaction._start, transaction._draft)
+            transaction._tell_kept()
         else:
             self._give_up(transaction)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -163,6 +163,13 @@ class OpenCommit(Transaction):
         finally:
             self._unsaved = None
         self._keep(held)
+        self._tell_kept()
+
+    def when_kept(self, do: Callable[[], None]) -> None:
+        """Call a function once what was written so far is kept: now or, in a block, at its end."""
+        super().when_kept(do)
+        if self._unsaved is None:
+            self._tell_kept()
 
     def _record(self, thing: ThingDraft) -> None:
         if self._unsaved is not None:

@@ -71,6 +71,7 @@ class Transaction:
         self._contents: dict[ObjectId, bytes] = {}
         self._closed = False
         self._files: FilesWriter | None = None
+        self._when_kept: list[Callable[[], None]] = []
         self._at_parent: dict[NamePlace, Bound] = {}
         """What names stand for at the parent; never stale, since the parent cannot change."""
 
@@ -209,11 +210,12 @@ class Transaction:
     def all_or_nothing(self) -> Iterator[None]:
         """Open a block whose statements count together: if it fails, the commit is as it was before."""
         self.flush()
-        kept = self._draft.copy()
+        kept, waiting = self._draft.copy(), len(self._when_kept)
         try:
             yield
             self.flush()
         except BaseException:
+            del self._when_kept[waiting:]
             if self._files is not None:
                 self._files.forget()
             known = {o.stored.id for t in kept.things.values() for o in all_objects_of(t)}
@@ -221,6 +223,14 @@ class Transaction:
             self._draft = kept
             self._ctx.discard(made)
             raise
+
+    def when_kept(self, do: Callable[[], None]) -> None:
+        """Call a function once what was written so far is kept: when the commit is published."""
+        self._when_kept.append(do)
+
+    def _tell_kept(self) -> None:
+        while self._when_kept:
+            self._when_kept.pop(0)()
 
     @property
     def counts(self) -> dict[str, Counts]:

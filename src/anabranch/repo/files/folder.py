@@ -89,6 +89,7 @@ class _Takes(Protocol):
 
     @property
     def files(self) -> _FolderChanges: ...
+    def when_kept(self, do: Callable[[], None]) -> None: ...
 
 
 class LocalFolder:
@@ -113,17 +114,22 @@ class LocalFolder:
         return FolderStatus(tuple(added), tuple(changed), tuple(sorted(manifest.files.keys() - found.keys())))
 
     def add(self, tx: _Takes) -> FolderStatus:
-        """Take what was added, changed and removed into a commit."""
-        found = self.status()
-        for path in (*found.added, *found.changed):
+        """Take what was added, changed and removed into a commit; it counts as changed until that is published."""
+        began_ns, found = self._clock_ns(), self.status()
+        new = {p: self._known(p) for p in (*found.added, *found.changed)}  # before they are put: later edits differ
+        for path in new:
             tx.files.put(path, self._place / path)
         for path in found.removed:
             with suppress(NotFound):
                 tx.files.delete(path)
-        kept = {p: k for p, k in self._manifest().files.items() if p not in found.removed}
-        new = {p: self._known(p) for p in (*found.added, *found.changed)}
-        self._write_manifest(self.ref, {**kept, **new})
+        tx.when_kept(lambda: self._took(found, new, began_ns))
         return found
+
+    def _took(self, found: FolderStatus, new: Mapping[str, KnownFile], began_ns: int) -> None:
+        """Note what was taken in, as it was when that began."""
+        manifest = self._manifest()
+        kept = {p: k for p, k in manifest.files.items() if p not in found.removed}
+        self._write_manifest(manifest.ref, {**kept, **new}, began_ns)
 
     def checkout(
         self, tree: _TreeToWrite, ref: str | None, *, force: bool = False, progress: Progress | None = None
@@ -200,13 +206,24 @@ class LocalFolder:
             message = f"the manifest of {str(self._place)!r} can't be read: {error}"
             raise Corrupt(message, hint=f"remove {MANIFEST} there, and check out into an empty folder") from error
 
-    def _write_manifest(self, ref: str | None, files: Mapping[str, KnownFile]) -> None:
+    def _write_manifest(self, ref: str | None, files: Mapping[str, KnownFile], at_ns: int | None = None) -> None:
         described = {p: [k.size, k.mtime_ns, k.inode, k.sha256] for p, k in sorted(files.items())}
-        place, temporary = self._place / MANIFEST, self._place / f"{MANIFEST}.{new_id('t')}"
-        temporary.touch()
-        now = temporary.stat().st_mtime_ns  # by the same clock as the files' times
+        place, temporary = self._place / MANIFEST, self._temporary()
+        now = self._clock_ns() if at_ns is None else at_ns
         temporary.write_text(json.dumps({"ref": ref, "written_ns": now, "files": described}), "utf-8")
         temporary.replace(place)
+
+    def _temporary(self) -> Path:
+        return self._place / f"{MANIFEST}.{new_id('t')}"
+
+    def _clock_ns(self) -> int:
+        """The time by the clock that the files' times are from."""
+        probe = self._temporary()
+        probe.touch()
+        try:
+            return probe.stat().st_mtime_ns
+        finally:
+            probe.unlink()
 
     # --- writing ---
 
