@@ -64,8 +64,10 @@ MODULES = {
 """Every command and its module, in the order of the help; a module is imported when its command runs."""
 
 HABITS = {
-    "rm": "`ana table drop TABLE` drops a table; `ana sql 'DELETE FROM …'` deletes rows",
-    "mv": "`ana table rename TABLE NAME` renames a table",
+    "rm": "`ana table drop TABLE` drops a table, `ana file rm PATH` a file; `ana sql 'DELETE FROM …'` deletes rows",
+    "drop": "`ana table drop TABLE` drops a table",
+    "mv": "`ana table rename TABLE NAME` renames a table, `ana file mv SOURCE TARGET` a file",
+    "cp": "`ana file cp SOURCE TARGET` copies a file or folder",
     "tables": "`ana ls` lists tables",
     "schema": "`ana table show TABLE --schema` shows columns and key",
     "describe": "`ana table show TABLE --schema` shows columns and key",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _OPTIONS = {
     "parent=1": "--parent 1",
     "three_way=True": "--three-way",
+    "recursive=True": "--recursive",
     "rules=": "rules (--rule TABLE.COLUMN=RULE)",
     "ff='only'": "--ff-only",
     "cherry_pick": "`ana cherry-pick`",

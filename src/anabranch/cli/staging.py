@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output.commits import commit_line, counts_text
-from anabranch.cli.output.text import clean, columns, emit, emit_json
+from anabranch.cli.output.text import clean, columns, emit, emit_json, number
 from anabranch.documents.records import commit_document
 from anabranch.errors import BranchMoved
+from anabranch.model.files import FILES_SHOWN
 
 if TYPE_CHECKING:
     from anabranch import Commit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 NOTHING = 1
 """The exit code when there is nothing to commit, as in git."""
+NO_COMMIT = "Nothing changed, so no commit was made."
 
 
 @dataclass
@@ -72,7 +74,15 @@ def report_commits(session: Session, branch: str, made: list[Commit], nothing: s
     if not made:
         emit(nothing)
     for commit in made:
-        emit(commit_line(branch, commit))
-        changes = session.repo.show_changes(commit.hash)
-        for line in columns([(clean(c.table), counts_text(vars(c))) for c in changes]) if changes else []:
-            emit(f"  {line}")
+        show_commit(session, branch, commit)
+
+
+def show_commit(session: Session, branch: str, commit: Commit) -> None:
+    """Print a commit that was just made, and what it did."""
+    emit(commit_line(branch, commit))
+    rows = [(clean(c.table), counts_text(vars(c))) for c in session.repo.show_changes(commit.hash)]
+    files = session.repo.diff(commit.parents[0], commit.hash).files.counts() if commit.parents else {}
+    if files:
+        rows.append((FILES_SHOWN, ", ".join(f"{number(count)} {word}" for word, count in files.items())))
+    for line in columns(rows) if rows else []:
+        emit(f"  {line}")

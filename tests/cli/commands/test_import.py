@@ -400,6 +400,11 @@ def test_keys_that_come_twice_get_advice(empty: Ana, folder: Path) -> None:
             "'speed' is string because of 'NA' (t.csv:2); --null NA makes it bigint",
         ),
         (
+            "id,speed\n" + "".join(f"{n},NA\n" for n in range(1, 1200)) + "1200,5\n",
+            [],
+            "'speed' is string because of 'NA' (t.csv:2); --null NA makes it bigint",
+        ),
+        (
             "id,at\n1,2026-01-01\n2,2026-01-02\n3,2026-01-02\n4,2026-01-02\n5,soon\n6,2026-01-02\n",
             [],
             "'at' is string because of 'soon' (t.csv:6); --schema 'at date' finds such rows",
@@ -419,7 +424,7 @@ def test_what_may_surprise_is_told(empty: Ana, folder: Path, content: str, argum
 @pytest.mark.parametrize(
     ("content", "arguments", "hint"),
     [
-        (b"id;n\n1;2\n", ["--key", "id"], "--delimiter ';' may be how they are written"),
+        (b"id;n\n1;2\n", ["--key", "id"], "the files seem to need --delimiter ';'"),
         (b"id,n\n1,\xe9\n", ["--key", "id"], "--encoding cp1252"),
         (b"id,n\n1,NA\n", ["--key", "id", "--schema", "id int, n int"], "--null NA takes it as null"),
         (b"id,n\n1,-\n2,x\n", ["--key", "id", "--schema", "id int, n int"], "hint: correct the file"),

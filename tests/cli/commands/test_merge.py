@@ -235,3 +235,25 @@ def test_in_eighty_columns_conflicts_and_blame_show_what_matters(ana: Ana, folde
     assert any(line.endswith("id=1, customer_reference=C-2026-000001-ab") for line in lines)
     assert any(line.startswith("item") and line.endswith("greener") for line in lines)
     assert max(len(line) for line in lines if line[:1].isalpha()) <= 80
+
+
+def test_a_key_that_fills_the_screen_leaves_the_column_in_conflict_to_be_seen(ana: Ana, folder: Path) -> None:
+    names = [f"part_of_the_key_{n}" for n in range(6)]
+    (folder / "t.csv").write_text(f"{','.join(names)},item\n1,2,3,4,5,6,tea\n")
+    ana("init")
+    ana("import", "t", "t.csv", "--key", ",".join(names), "-m", "load")
+    ana("switch", "-c", "dev")
+    ana("sql", "UPDATE t SET item = 'green tea'", "-m", "green")
+    ana("switch", "main")
+    ana("sql", "UPDATE t SET item = 'black tea'", "-m", "black")
+    ana("merge", "dev", fails=1)
+    seen = on_terminal("conflicts", "t", columns=80, NO_COLOR="1").replace("\r", "")
+    assert "part_of_the_key_5=6\nitem (update/update)\n  base    tea\n" in seen
+    blamed = on_terminal("blame", "t", "--column", "item", columns=80, NO_COLOR="1").replace("\r", "")
+    assert "black tea" in blamed
+
+
+def test_a_row_that_was_resolved_is_resolved_again_by_its_key(meeting: Ana) -> None:
+    meeting("merge", "dev", fails=1)
+    meeting("resolve", "orders", "--ours")
+    assert "orders: 1 resolved, none left" in meeting("resolve", "orders", "--key", "1", "--theirs").out

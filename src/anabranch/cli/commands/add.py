@@ -8,10 +8,9 @@ import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
-from anabranch.cli.output.commits import commit_line
-from anabranch.cli.output.text import emit, emit_json, plural
+from anabranch.cli.output.text import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
-from anabranch.cli.staging import writing
+from anabranch.cli.staging import show_commit, writing
 from anabranch.documents.records import commit_document
 
 
@@ -37,7 +36,9 @@ def command(session: Session, folder: str, message: str | None) -> None:
         commit = commit_document(made.commit) if made.commit else None
         emit_json({"folder": folder, **vars(found), "commit": commit})
     elif made.commit:
-        emit(commit_line(session.branch, made.commit))
+        show_commit(session, session.branch, made.commit)
+    elif not found:
+        emit(f"Nothing was changed in {clean(folder)}.")
     else:
         count = len(found.added) + len(found.changed) + len(found.removed)
-        emit(f"Staged {plural(count, 'file')}; publish with `ana commit -m MESSAGE`." if found else "Nothing moved.")
+        emit(f"Staged {plural(count, 'file')}; publish with `ana commit -m MESSAGE`.")

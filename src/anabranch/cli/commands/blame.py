@@ -17,7 +17,7 @@ from anabranch.documents.records import commit_document
 
 if TYPE_CHECKING:
     from anabranch import Commit
-    from anabranch.model.schema import Column
+    from anabranch.model.schema import Column, Schema
     from anabranch.repo.compare.blame import BlameEntry
 
 
@@ -45,7 +45,7 @@ def command(
     ref = session.ref(at)
     with session.progress(f"reading the past of {table}"):
         with session.repo.one_state():
-            columns = list(session.repo.table(table, ref).schema)
+            columns = _by_weight(session.repo.table(table, ref).schema, chosen["column"])
             found_key = key_of(session, table, ref, key)
             blame = session.repo.blame(table, ref, cells=cells, key=found_key, limit=limit + 1, **chosen)
         found = blame.rows()
@@ -61,6 +61,13 @@ def command(
     else:
         _report_rows(shown, columns)
     emit(f"{plural(len(shown), 'row')}, and there are more (--limit)" if more else plural(len(shown), "row"))
+
+
+def _by_weight(schema: Schema, chosen: str | None) -> list[Column]:
+    """The columns, on a narrow screen the ones that matter first: that which was asked for, and the key."""
+    if chosen is None:
+        return list(schema)
+    return sorted(schema, key=lambda c: (c.name != schema.column(chosen).name, c.id not in (schema.key or ())))
 
 
 def _document(entry: BlameEntry, cells: bool) -> dict[str, Any]:

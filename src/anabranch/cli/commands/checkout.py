@@ -9,6 +9,7 @@ from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.text import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
+from anabranch.errors import NotFound
 
 
 @make_command("checkout", short_help="The older name of switch; or write files into a folder.")
@@ -28,7 +29,11 @@ def command(session: Session, name: str, at: str | None, create: bool, force: bo
     if name.endswith("/") or name.startswith((".", "/")):
         _write(session, name, session.ref(at), force)
     else:
-        go(session, name, at, create)
+        try:
+            go(session, name, at, create)
+        except NotFound as error:
+            error.hint = f"{error.hint}; `ana checkout {clean(name)}/` writes the files into a folder of that name"
+            raise
 
 
 def _write(session: Session, folder: str, ref: str, force: bool) -> None:
@@ -39,4 +44,6 @@ def _write(session: Session, folder: str, ref: str, force: bool) -> None:
     if session.json:
         emit_json({"folder": folder, "ref": ref, "files": count})
     else:
-        emit(f"{plural(count, 'file')} of {ref} in {clean(folder)}; `ana status {clean(folder)}` tells what moves.")
+        emit(
+            f"{plural(count, 'file')} of {ref} in {clean(folder)}; `ana status {clean(folder)}` shows what you change."
+        )

@@ -10,11 +10,14 @@ from anabranch.cli.name_completion import branches, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, goes_on, next_steps, thing_text
 from anabranch.cli.output.tables import Heading, cell, fits_whole, key_line, print_table, screen_width
-from anabranch.cli.output.text import clean, cut, emit, emit_json, plural
+from anabranch.cli.output.text import clean, cut, emit, emit_json, plural, width_of
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
     from anabranch.repo.merge.conflicts import Conflicts
+
+_KEY_LINES = 3
+"""So many lines of the screen a key may take."""
 
 
 @make_command("conflicts", short_help="List the conflicts of an open merge.")
@@ -83,7 +86,9 @@ def _stand_up(rows: list[dict[str, Any]]) -> None:
     """Conflicts one below the other, each side in a line: for keys and values that are too wide for a table."""
     width = screen_width()
     for row in rows:
-        emit(cut(f"{key_line(row['key'])}: {clean(row['column'] or 'whole row')} ({row['kind']})", width))
+        key, what = key_line(row["key"]), f"{clean(row['column'] or 'whole row')} ({row['kind']})"
+        for line in [f"{key}: {what}"] if width_of(f"{key}: {what}") <= width else [cut(key, _KEY_LINES * width), what]:
+            emit(line)
         for side in ("base", "ours", "theirs"):
             emit(cut(f"  {side:<6}  {cell(_side(row[side], row['column']), width)}", width))
 

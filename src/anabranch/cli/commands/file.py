@@ -11,11 +11,10 @@ import click
 
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import CommandGroup
-from anabranch.cli.output.commits import commit_line
 from anabranch.cli.output.file_diffs import COLOURS, file_lines
 from anabranch.cli.output.text import clean, columns, emit, emit_json, local, number, paint, plural, short, subject
 from anabranch.cli.session import Session
-from anabranch.cli.staging import Writing, writing
+from anabranch.cli.staging import NO_COMMIT, Writing, show_commit, staged_documents, writing
 from anabranch.documents.records import commit_document
 from anabranch.errors import InvalidRequest
 
@@ -100,7 +99,12 @@ def fetch(session: Session, url: str, path: str, message: str | None) -> None:
 
     JSON: branch, path, files, commit.
     """
-    _write(session, message, path, lambda files, _: _one(files.fetch, path, url))
+
+    def write(files: FilesWriter, _progress: Progress) -> int:
+        files.fetch(path, url)
+        return 1
+
+    _write(session, message, path, write)
 
 
 @command.command("rm")
@@ -132,7 +136,7 @@ def move(session: Session, source: str, target: str, message: str | None) -> Non
 
     JSON: branch, path, files, commit.
     """
-    _write(session, message, target, lambda files, _: _one(files.move, source, target))
+    _write(session, message, target, lambda files, _: files.move(source, target))
 
 
 @command.command("cp")
@@ -148,12 +152,7 @@ def copy(session: Session, source: str, target: str, message: str | None) -> Non
 
     JSON: branch, path, files, commit.
     """
-    _write(session, message, target, lambda files, _: _one(files.copy, source, target))
-
-
-def _one(verb: Callable[[str, str], None], one: str, other: str) -> int:
-    verb(one, other)
-    return 1
+    _write(session, message, target, lambda files, _: files.copy(source, target))
 
 
 @command.command("get")
@@ -330,15 +329,19 @@ def _write(session: Session, message: str | None, path: str, write: Callable[[Fi
     """Change files in the working set, or in a commit, and tell it."""
     with session.progress(f"writing {path}") as described, writing(session, message, None) as made:
         count = write(made.transaction.files, described)
-    _report(session, made, path, count)
+    _report(session, made, path, count, message is not None)
 
 
-def _report(session: Session, made: Writing, path: str, count: int) -> None:
+def _report(session: Session, made: Writing, path: str, count: int, is_published: bool) -> None:
     if session.json:
         commit = commit_document(made.commit) if made.commit else None
         emit_json({"branch": session.branch, "path": path, "files": count, "commit": commit})
     elif made.commit:
-        emit(commit_line(session.branch, made.commit))
+        show_commit(session, session.branch, made.commit)
+    elif is_published:
+        emit(NO_COMMIT)
+    elif not staged_documents(session.working_set()):
+        emit("Nothing changed, so nothing is staged.")
     else:
         emit(f"Staged {plural(count, 'file')} at {clean(path) or 'the top'}; publish with `ana commit -m MESSAGE`.")
 

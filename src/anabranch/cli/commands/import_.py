@@ -232,7 +232,7 @@ def _check_columns(columns: tuple[str, ...], found: TableWriter | None, request:
     guess = delimiter_guess(columns[0], TextOptions(**request.options)) if len(columns) == 1 else None
     missing = [name for name in request.key or () if name.lower() not in [c.lower() for c in columns]]
     if missing and columns:
-        hint = f"{guess} may be how they are written" if guess else f"they have {', '.join(columns[:20])}"
+        hint = f"the files seem to need {guess}" if guess else f"they have {', '.join(columns[:20])}"
         raise NotFound(f"there is no column {missing[0]!r} in the files, for the key", hint=hint, column=missing[0])
     for name in columns:
         option = f"--rename {shlex.quote(f'{name}=NEW')}"

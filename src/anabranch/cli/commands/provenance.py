@@ -11,7 +11,7 @@ from anabranch.cli.name_completion import refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.commits import origin_text
 from anabranch.cli.output.pager import show_lines
-from anabranch.cli.output.text import emit, emit_json, subject
+from anabranch.cli.output.text import emit, emit_json, short, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import provenance_document
 
@@ -50,13 +50,13 @@ def command(session: Session, ref: str | None, down: bool, direct: bool, graph: 
     elif drawn is not None:
         emit(drawn)
     else:
-        show_lines(_lines(entries, down), paged=False)
+        show_lines(_lines(start, entries, down), paged=False)
 
 
-def _lines(entries: Sequence[ProvenanceEntry], down: bool) -> Iterator[str]:
+def _lines(start: str, entries: Sequence[ProvenanceEntry], down: bool) -> Iterator[str]:
     """A line for each, indented by how far away it is."""
     if not entries:
-        yield "no commit was made from it" if down else "it names nothing that it was made from"
+        yield f"No commit names {short(start)} as its source." if down else f"{short(start)} names no sources."
     for entry in entries:
         message = f": {subject(entry.message)}" if entry.message else ""
         yield f"{'  ' * (entry.depth - 1)}{'to' if down else 'from'} {origin_text(entry)}{message}"

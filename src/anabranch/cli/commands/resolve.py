@@ -84,5 +84,5 @@ def _key(kept: OpenConflicts, table: str, given: tuple[str, ...]) -> dict[str, A
         return None
     from anabranch.repo.read.look_up import key_of_text
 
-    found = kept.conflicts.decided(table) or [kept.conflicts[table]]
-    return key_of_text(found[0].decision.schema, given, table)
+    found = kept.conflicts.decided(table)
+    return key_of_text(found[0].decision.schema if found else kept.table(table).schema, given, table)

@@ -58,7 +58,11 @@ def _report_folder(session: Session, place: str) -> None:
     if session.json:
         emit_json({"folder": place, "ref": folder.ref, **vars(found)})
         return
-    emit(f"Changed in {clean(place)}; `ana add {clean(place)}` takes it in:" if found else "Nothing moved.")
+    emit(
+        f"Changed in {clean(place)}; `ana add {clean(place)}` takes it in:"
+        if found
+        else f"Nothing was changed in {clean(place)}."
+    )
     for word, style in (("added", "green"), ("changed", "yellow"), ("removed", "red")):
         for path in getattr(found, word):
             emit("  " + paint(f"{word:<8} {clean(path)}", style))

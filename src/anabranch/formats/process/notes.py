@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.formats.process.row_places import RowPlaces
-from anabranch.formats.rules.guesses import delimiter_guess, null_guess
+from anabranch.formats.rules.guesses import NULL_WORDS, delimiter_guess, null_guess
 from anabranch.formats.rules.text import value_pattern
 from anabranch.model.names import plain_name
 from anabranch.model.types import DataType
@@ -55,13 +55,17 @@ def _odd_ones(column: pa.ChunkedArray) -> tuple[DataType, list[str], int] | None
     """The type that almost all text of a column fits, the texts that do not, and where the first of them is."""
     for type_ in _TYPES:
         pattern = value_pattern(type_, inferring=True) or ""
-        if _share(column.slice(0, _GLANCE_ROWS), pattern) > 1 - _ODD_SHARE and _share(column, pattern) > 1 - _ODD_SHARE:
+        glance = _share(column.slice(0, _GLANCE_ROWS), pattern)
+        if (glance is None or glance > 1 - _ODD_SHARE) and (_share(column, pattern) or 0.0) > 1 - _ODD_SHARE:
             odd = pc.indices_nonzero(pc.invert(pc.match_substring_regex(pc.ascii_trim(column, " \t"), pattern)))
             texts = column.take(odd).unique().to_pylist()
             return (type_, texts, odd[0].as_py()) if 0 < len(texts) <= _ODD_TEXTS else None
     return None
 
 
-def _share(column: pa.ChunkedArray, pattern: str) -> float:
-    """The share of texts that match a pattern."""
-    return pc.mean(pc.match_substring_regex(pc.ascii_trim(column, " \t"), pattern)).as_py() or 0.0
+def _share(column: pa.ChunkedArray, pattern: str) -> float | None:
+    """The share of texts that match a pattern, words for null left out; None if there is nothing else."""
+    texts = pc.ascii_trim(column, " \t")
+    told = texts.filter(pc.invert(pc.is_in(texts, pa.array(NULL_WORDS))))
+    share: float | None = pc.mean(pc.match_substring_regex(told, pattern)).as_py()
+    return share

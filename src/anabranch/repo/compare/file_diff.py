@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from functools import cached_property
@@ -95,15 +95,30 @@ class FilesDiff:
     @cached_property
     def _found(self) -> tuple[FileDiff, ...]:
         pairs = [(_row(row["before"]), _row(row["after"])) for row in self._rows()] if self._rows else []
-        gone = {before.blocks: before for before, after in pairs if before and before.blocks and not after}
+        moved = _moves(pairs)
         found = [
-            _file_diff(before, after, gone, self._reader)
+            _file_diff(before, after, moved, self._reader)
             for before, after in pairs
             if any(r and r.name for r in (before, after))
         ]
         left = {f.moved_from for f in found}
         kept = [f for f in found if not (f.change == "removed" and f.path in left)]
         return tuple(sorted(kept, key=lambda f: f.path))
+
+
+def _moves(pairs: Sequence[tuple[FileRow | None, FileRow | None]]) -> dict[str, FileRow]:
+    """Where added files came from: each removed one moved to one place at most, the one with its time before copies."""
+    gone = [before for before, after in pairs if before and before.blocks and not after]
+    added = sorted((after for before, after in pairs if after and not before), key=lambda row: row.path)
+    found: dict[str, FileRow] = {}
+    for alike in (lambda row: (row.blocks, row.written_at), lambda row: row.blocks):
+        taken = {source.path for source in found.values()}
+        left: dict[Any, list[FileRow]] = {}
+        for row in sorted(gone, key=lambda row: row.path, reverse=True):
+            if row.path not in taken:
+                left.setdefault(alike(row), []).append(row)
+        found |= {row.path: left[alike(row)].pop() for row in added if row.path not in found and left.get(alike(row))}
+    return found
 
 
 def _row(record: dict[str, Any] | None) -> FileRow | None:
@@ -113,7 +128,7 @@ def _row(record: dict[str, Any] | None) -> FileRow | None:
 
 
 def _file_diff(
-    before: FileRow | None, after: FileRow | None, gone: Mapping[Any, FileRow], reader: BlockReader
+    before: FileRow | None, after: FileRow | None, moved: Mapping[str, FileRow], reader: BlockReader
 ) -> FileDiff:
     from anabranch.repo.files.tree import stat_of
 
@@ -122,7 +137,7 @@ def _file_diff(
         assert before is not None
         return FileDiff(before.path, "removed", old, None, _rows=(before, None), _reader=reader)
     if before is None:
-        source = gone.get(after.blocks)
+        source = moved.get(after.path)
         if source is None:
             return FileDiff(after.path, "added", None, new, _rows=(None, after), _reader=reader)
         return FileDiff(after.path, "moved", stat_of(source), new, 0, source.path, (source, after), reader)

@@ -158,7 +158,7 @@ class FileTree:
         from difflib import get_close_matches
 
         near = get_close_matches(path, [s.path for s in self.list(split_path(path)[0], missing_ok=True)], n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "list the folder to see what is there"
+        hint = f"did you mean {near[0]!r}?" if near else "list what is there (`ana file ls -r`, repo.files().walk())"
         return NotFound(f"there is no file {path!r} at this commit", hint=hint, path=path)
 
     def _get(self, path: str) -> FileRow | None:

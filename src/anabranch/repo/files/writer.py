@@ -183,24 +183,28 @@ class FilesWriter(FileTree):
         if not found:
             raise self._missing(folder or "/")
         if not recursive:
-            hint = "use recursive=True"
+            hint = "recursive=True deletes it with all of them"
             raise InvalidRequest(f"{path!r} is a folder with {len(found)} files in it", hint=hint, path=path)
         for row in found:
             self._change(row.address, _GONE)
         return len([row for row in found if row.name])
 
-    def copy(self, source: str, target: str) -> None:
-        """Copy a file, or a folder with all in it; writes no bytes."""
-        for row, path in self._pairs(source, target):
+    def copy(self, source: str, target: str) -> int:
+        """Copy a file, or a folder with all in it; writes no bytes. Returns how many files."""
+        pairs = list(self._pairs(source, target))
+        for row, path in pairs:
             self._change(path, FileChange(True, row.blocks, row.sha256, now(), *_described(row), size=row.size))
         self._flush_if_due()
+        return len([row for row, _ in pairs if row.name])
 
-    def move(self, source: str, target: str) -> None:
-        """Move a file or folder to another path; files keep their writes."""
-        for row, path in list(self._pairs(source, target)):
+    def move(self, source: str, target: str) -> int:
+        """Move a file or folder to another path; files keep their writes. Returns how many moved."""
+        pairs = list(self._pairs(source, target))
+        for row, path in pairs:
             kept = FileChange(True, row.blocks, row.sha256, row.written_at, *_described(row), size=row.size)
             self._change(row.address, _GONE)
             self._change(path, kept)
+        return len([row for row, _ in pairs if row.name])
 
     def make_folder(self, path: str) -> None:
         """Make an empty folder."""

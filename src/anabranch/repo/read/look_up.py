@@ -68,9 +68,10 @@ def key_of_text(schema: Schema, given: Sequence[str], table: str) -> dict[str, A
     if len(key) == 1 and len(given) == 1 and parts[0][0] != key[0].name:
         parts = [(key[0].name, "=", given[0])]
     named = {c.name: c for c in key}
-    if not key or any(name not in named for name, _, _ in parts):
-        wanted = " ".join(f"{c.name}=…" for c in key)
-        hint = f"its key is {wanted}" if key else "it has no key; choose rows with --where"
+    in_one = len(key) > 1 and len(given) == 1 and all(f",{c.name}=" in f",{given[0]}" for c in key)
+    if not key or in_one or any(name not in named for name, _, _ in parts):
+        wanted = " ".join(f"--key {c.name}=…" for c in key)
+        hint = f"write it as {wanted}" if key else "it has no key; choose rows with --where"
         raise InvalidRequest(f"{', '.join(given)!r} is no key of {table!r}", hint=hint)
     return {name: value_of_text(named[name], text, table) for name, _, text in parts}
 

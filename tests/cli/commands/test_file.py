@@ -1,0 +1,66 @@
+"""`ana file`, `ana add` and folders of files: what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ana
+
+
+@pytest.fixture
+def filed(ana: Ana, folder: Path) -> Ana:
+    (folder / "photos").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (folder / "photos" / name).write_text("the same\n")
+    ana("init")
+    ana("file", "put", "photos/", "photos/", "-m", "photos")
+    return ana
+
+
+def what(ana: Ana, *arguments: str) -> list[str]:
+    """What a command says of the files that it changed, below the line of the commit."""
+    return ana(*arguments).out.splitlines()[1:]
+
+
+def test_a_commit_of_files_says_what_became_of_them(filed: Ana, folder: Path) -> None:
+    (folder / "photos" / "c.txt").write_text("other\n")
+    assert what(filed, "file", "put", "photos/", "photos/", "-m", "one more") == ["  files/  1 added"]
+    assert what(filed, "file", "mv", "photos", "old", "-m", "away") == ["  files/  3 moved"]
+    assert what(filed, "file", "rm", "old/c.txt", "-m", "less") == ["  files/  1 removed"]
+    assert what(filed, "revert", "HEAD") == ["  files/  1 added"]
+
+
+def test_what_changes_nothing_is_said_to_change_nothing(filed: Ana) -> None:
+    assert filed("file", "put", "photos/", "photos/", "-m", "again").out == "Nothing changed, so no commit was made.\n"
+    assert filed("file", "put", "photos/", "photos/").out == "Nothing changed, so nothing is staged.\n"
+
+
+def test_staged_files_are_counted_with_the_words_of_their_diff(filed: Ana) -> None:
+    assert filed("file", "cp", "photos", "copy").out.startswith("Staged 2 files at copy;")
+    filed("file", "rm", "-r", "photos")
+    assert "  changed  files/  2 added, 2 removed\n" in filed("status").out
+
+
+def test_each_file_moved_to_one_place_and_a_copy_is_added(filed: Ana) -> None:
+    filed("file", "mv", "photos", "old", "-m", "away")
+    moved = ["file moved    old/a.txt (from photos/a.txt)", "file moved    old/b.txt (from photos/b.txt)"]
+    assert filed("file", "diff", "HEAD~1", "HEAD").out.splitlines() == moved
+    filed("file", "cp", "old/a.txt", "a-copy.txt", "-m", "copied")
+    assert filed("file", "diff", "HEAD~2", "HEAD").out.splitlines() == ["file added    a-copy.txt", *moved]
+
+
+def test_a_folder_that_is_not_changed_is_said_to_be_so(filed: Ana) -> None:
+    assert filed("checkout", "work/").out == "2 files of main in work/; `ana status work/` shows what you change.\n"
+    for command in (["status", "work"], ["add", "work"], ["add", "work", "-m", "nothing"]):
+        assert filed(*command).out == "Nothing was changed in work.\n"
+
+
+def test_a_name_that_is_no_branch_may_be_meant_as_a_folder(filed: Ana) -> None:
+    told = filed("checkout", "work", fails=3).err
+    assert "`ana checkout work/` writes the files into a folder of that name" in told
+
+
+def test_a_folder_is_deleted_by_an_option_of_the_command_line(filed: Ana) -> None:
+    assert "hint: --recursive deletes it with all of them" in filed("file", "rm", "photos", fails=2).err
