@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
 import anabranch as ab
+from anabranch.catalog.store import Catalog
 
 TOTAL = 100
 
@@ -45,8 +46,15 @@ def moving(writer: ab.Repository) -> Iterator[list[str]]:
             made.append(writer.show("main").hash)
             at_work = False
 
+    def reading_file(catalog: Catalog) -> AbstractContextManager[Any]:
+        before_each()
+        return read_file(catalog)
+
+    read_file = Catalog._reading_file
     event.listen(Pool, "checkout", before_each)
+    Catalog._reading_file = reading_file  # type: ignore[method-assign]
     try:
         yield made
     finally:
+        Catalog._reading_file = read_file  # type: ignore[method-assign]
         event.remove(Pool, "checkout", before_each)

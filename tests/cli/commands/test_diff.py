@@ -143,7 +143,7 @@ def test_rows_are_chosen(changed: Ana, arguments: list[str], rows: list[str]) ->
 
 
 def test_a_key_that_is_none_is_refused(changed: Ana) -> None:
-    assert "write it as --key id=…" in changed("diff", "dev", "--key", "4", "--key", "price=4", fails=2).err
+    assert "its key is id=…" in changed("diff", "dev", "--key", "4", "--key", "price=4", fails=2).err
     assert "'x' is no id of 'orders'" in changed("diff", "dev", "--key", "x", fails=2).err
 
 
@@ -159,7 +159,7 @@ def test_counts_are_a_line_for_each_table(changed: Ana) -> None:
     assert "two things" in changed("diff", "--stat", "--summary", fails=2).err
 
 
-def test_the_summary_reads_no_data_and_loads_nothing_heavy(changed: Ana) -> None:
+def test_the_summary_reads_no_data_and_loads_sqlalchemy_at_most(changed: Ana) -> None:
     assert imported("diff", "dev", "--summary") == {"sqlalchemy"}
     assert imported("diff", "dev", "--summary", "--json") == {"sqlalchemy"}
 

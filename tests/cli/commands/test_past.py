@@ -39,7 +39,7 @@ def test_every_state_of_a_row_is_listed(lived: Ana) -> None:
     assert [e["change"] for e in lived("history", "orders", "--key", "id=2", "--json").json["entries"]] == ["insert"]
 
 
-def test_the_history_of_a_table_loads_nothing_heavy(lived: Ana) -> None:
+def test_the_history_of_a_table_loads_sqlalchemy_at_most(lived: Ana) -> None:
     assert imported("history", "orders") == {"sqlalchemy"}
 
 

@@ -14,6 +14,7 @@ from anabranch.catalog.store import Connection
 from anabranch.catalog.touching import Touch
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
+from anabranch.model.equality import are_equal
 from anabranch.model.ids import ThingId
 from anabranch.model.listings import Listing
 from anabranch.model.objects import Layer, StoredObject, may_meet, size_of
@@ -24,7 +25,6 @@ from anabranch.plan.merge.pairing import paired_by_name
 from anabranch.repo.branches.log import things_named
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.branches.walk import Walk
-from anabranch.repo.compare.row_diff_output import are_equal
 from anabranch.repo.compare.table_past import Past, are_one, open_past
 from anabranch.repo.context.arguments import check_limit, check_text
 from anabranch.repo.context.context import Context

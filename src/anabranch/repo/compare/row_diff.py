@@ -13,6 +13,7 @@ import pyarrow as pa
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.frames.output import to_dicts
+from anabranch.model.equality import are_equal
 from anabranch.model.layers import chained
 from anabranch.model.objects import Layer, may_meet
 from anabranch.model.schema import ROW_ID, Column, Schema
@@ -26,7 +27,7 @@ from anabranch.queries import query as q
 from anabranch.queries import writes as changes
 from anabranch.queries.path_fold import Path, folded_path, touched_keys
 from anabranch.queries.scan import Keys
-from anabranch.repo.compare.row_diff_output import are_equal, row_diff_columns, wide_table
+from anabranch.repo.compare.row_diff_output import row_diff_columns, wide_table
 from anabranch.repo.compare.table_past import refuse_taken_names
 from anabranch.repo.compare.two_states import Ends
 from anabranch.repo.context.context import Context

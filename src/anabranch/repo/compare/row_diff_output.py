@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.frames.output import to_dicts
+from anabranch.model.equality import are_equal
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.queries import difference
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE
@@ -77,8 +78,3 @@ def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column]
     named = {c.name: found.column(str(c.id)) for c in shown if c.id in keys}
     sides = {"before": side([c for c in had if c not in ROW_ID], True, INSERT), "after": side(shown, False, DELETE)}
     return pa.table({difference.CHANGE_TYPE: words, **named, **sides})
-
-
-def are_equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same; NaN equals itself, even nested."""
-    return bool(one == other) or repr(one) == repr(other)
