@@ -78,3 +78,9 @@ def test_writes_inside_a_transaction_are_one_commit(fs: AnabranchFileSystem, rep
     assert repo.files().read("x") == b"1"
     assert repo.files().read("raw/a.csv") == b"id,qty\n9,9\n"
     assert repo.files("main~1").list("") == repo.files("main~1").list("/")
+
+
+def test_a_place_without_a_store_is_told_how_to_name_another(tmp_path: Path) -> None:
+    fs = fsspec.filesystem("ana", store=str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"there is no store .*storage_options=\{'store': …\}"):
+        fs.cat("ana://shop/raw/a.csv")

@@ -65,7 +65,11 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def _repository(self, name: str) -> Repository:
         if name not in self._repositories:
-            self._repositories[name] = Repository(open_(self._store, name or None, Options()))
+            try:
+                self._repositories[name] = Repository(open_(self._store, name or None, Options()))
+            except NotFound as error:
+                error.hint = f"{error.hint}; store= (of pandas: storage_options={{'store': …}}) names a store elsewhere"
+                raise
         return self._repositories[name]
 
     def _find(self, path: str) -> tuple[FileTree, str, str]:

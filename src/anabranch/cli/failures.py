@@ -28,6 +28,15 @@ _LINED = {"line", "places"}
 """Facts of errors whose messages have several lines."""
 
 
+_HABITS = {
+    ("resolve", "--take"): "--ours, --theirs or --base takes a side",
+    ("reset", "--to"): "name the ref alone: `ana reset --hard REF`",
+    ("restore", "--all"): "`ana restore .` gives up all that is staged",
+    ("restore", "--staged"): "`ana restore TABLE` gives up what is staged of it",
+}
+"""Options that people try, by command, and what to write instead."""
+
+
 class BadUsage(click.UsageError):
     """An invalid command line, with a hint of its own."""
 
@@ -103,8 +112,11 @@ def _failure_of(error: BaseException, session: Session) -> _Failure:
 
 def _usage_failure(error: click.ClickException) -> _Failure:
     ctx = getattr(error, "ctx", None)
-    hint = getattr(error, "hint", None) or f"see `{ctx.command_path if ctx else 'ana'} --help`"
-    message = error.format_message().rstrip(".")
+    habit = (
+        _HABITS.get((ctx.command.name, error.option_name)) if ctx and isinstance(error, click.NoSuchOption) else None
+    )
+    hint = habit or getattr(error, "hint", None) or f"see `{ctx.command_path if ctx else 'ana'} --help`"
+    message = (error.message if habit else error.format_message()).rstrip(".")
     first = message[:1].lower() if message[1:2].islower() else message[:1]
     return _Failure(first + message[1:], hint, error.exit_code)
 
