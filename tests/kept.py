@@ -14,7 +14,7 @@ import duckdb
 from sqlalchemy import Connection, Engine, MetaData, create_engine, create_mock_engine
 from sqlalchemy.util import LRUCache
 
-from anabranch.catalog import migrations, store
+from anabranch.catalog import later, migrations
 from anabranch.engines.choice import Engines
 from anabranch.engines.duck import DuckEngine
 from anabranch.engines.duck_functions import register
@@ -30,11 +30,11 @@ class _Compiled(LRUCache[Any, Any]):
         super().__setitem__((key[0].name, *key[1:]), value)
 
 
-_COMPILED = _Compiled(5000)
+COMPILED = _Compiled(5000)
 
 
 def _engine(url: Any, **options: Any) -> Engine:
-    return create_engine(url, execution_options={"compiled_cache": _COMPILED}, **options)
+    return create_engine(url, execution_options={"compiled_cache": COMPILED}, **options)
 
 
 @cache
@@ -78,6 +78,6 @@ def _duck(self: Engines) -> DuckEngine:
         return self._duck
 
 
-store.create_engine = _engine  # type: ignore[assignment]
+later.sa.create_engine = _engine  # type: ignore[assignment]
 migrations.metadata.create_all = _create_all  # type: ignore[method-assign,assignment]
 Engines.duck = _duck  # type: ignore[method-assign]

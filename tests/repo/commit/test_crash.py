@@ -302,9 +302,9 @@ def init_and_die(store: Store, name: str, kind: str, chosen: int) -> None:
 
     countdown, original = Countdown(kind, chosen), Catalog.__init__
 
-    def watched(self: Catalog, *args: Any) -> None:
-        original(self, *args)
-        countdown.watch(self._engine)
+    def watched(self: Catalog, *args: Any, **options: Any) -> None:
+        original(self, *args, **options)
+        countdown.watch(self._engines.whole)
 
     Catalog.__init__ = watched  # type: ignore[method-assign]
     store.init(name).close()
