@@ -76,7 +76,7 @@ def _normalised(function: FunctionType) -> str:
 
 def _of_bytecode(code: CodeType) -> str:
     """Code without a source, as typed at a prompt: its bytecode, which depends on the Python version."""
-    constants = [_of_bytecode(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    constants = [_of_bytecode(c) if isinstance(c, CodeType) else _text(c) for c in code.co_consts]
     return json.dumps([code.co_code.hex(), constants, list(code.co_names), list(sys.version_info[:2])])
 
 
@@ -103,9 +103,22 @@ def _value(function: FunctionType, name: str, value: Any) -> list[str]:
     if isinstance(value, ModuleType):
         return [name, value.__name__]
     if isinstance(value, _PLAIN) or _is_plain(value):
-        return [name, repr(value)]
+        return [name, _text(value)]
     message = f"{function.__qualname__!r} uses {name}, a {type(value).__name__} whose content can't be hashed"
     raise InvalidRequest(message, hint="say version=, and change it whenever the code or that value changes")
+
+
+def _text(value: Any) -> str:
+    """A value's `repr`, with sets in an order that is the same in every process."""
+    if isinstance(value, set | frozenset):
+        return f"{type(value).__name__}({', '.join(sorted(map(_text, value)))})"
+    if type(value) is list:
+        return f"[{', '.join(map(_text, value))}]"
+    if type(value) is tuple:
+        return f"({', '.join(map(_text, value))}{',' * (len(value) == 1)})"
+    if type(value) is dict:
+        return f"{{{', '.join(f'{_text(k)}: {_text(v)}' for k, v in value.items())}}}"
+    return repr(value)
 
 
 def _is_plain(value: Any) -> bool:
