@@ -107,13 +107,14 @@ def deal_input_files(
     """Deal files to shards, each with the places where its bytes are."""
     source = repo if pinned.repository == repo.name else repo.sibling(pinned.repository)
     tree = source.files(at=pinned.commit)
-    sizes = {path: size for path, size, _ in pinned.files if path in set(wanted)}
+    chosen = set(wanted)
+    sizes = {path: size for path, size, _ in pinned.files if path in chosen}
     dealt = deal_files([InputFile(p, s) for p, s in sizes.items()], shards, by.files)
     rows = tree.rows_at(list(sizes))
     return [[{"path": f.path, "size": f.size_bytes, "parts": tree.parts(rows[f.path])} for f in part] for part in dealt]
 
 
-def changed_since(repo: Repository, now: PinnedFiles, then: PinnedFiles | None) -> tuple[list[str], list[str]]:
+def changed_since(now: PinnedFiles, then: PinnedFiles | None) -> tuple[list[str], list[str]]:
     """Paths that are new or changed since, and paths that are gone."""
     old = {} if then is None else {path: id_ for path, _, id_ in then.files}
     new = {path: id_ for path, _, id_ in now.files}

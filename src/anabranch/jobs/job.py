@@ -143,7 +143,7 @@ class Job:
         deleted: dict[str, list[Any]] = {}
         for name, pinned in pins.items():
             if isinstance(pinned, PinnedFiles):
-                new, gone = changed_since(self.repo, pinned, known.get(name))  # type: ignore[arg-type]
+                new, gone = changed_since(pinned, known.get(name))  # type: ignore[arg-type]
                 files[name] = deal_input_files(self.repo, pinned, new, asked.shards, asked.shard_by)
                 deleted[name] = gone
                 continue
