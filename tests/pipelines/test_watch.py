@@ -90,3 +90,30 @@ def test_after_a_failure_nothing_is_tried_until_an_input_moves(duck: ab.Reposito
     dp.watch(duck, dp.pipeline("sales", fragile), every_seconds=0.01, stop=stop, notify=told.append)
     assert isinstance(told[0], ab.RunFailed)
     assert duck.table("fragile").rows() == [{"n": 2}]
+
+
+def test_after_a_failure_files_of_another_repository_count_as_inputs(duck: ab.Repository, tmp_path: Path) -> None:
+    turns, told = [0], list[Any]()
+
+    @dp.job(inputs={"raw": dp.files("raw/*", repository="lake")}, key="path", shards=1, local=True, version="1")
+    def listed(shard: Any) -> Any:
+        found = [{"path": file.path} for file in shard.files("raw")]
+        if len(found) == 1:
+            raise ValueError("too few")
+        return found
+
+    with ab.init(tmp_path / "store", repository="lake", engine="duck") as lake:
+        with lake.commit("main", "raw") as tx:
+            tx.files.put("raw/a", "a")
+
+        def stop() -> bool:
+            turns[0] += 1
+            if turns[0] == 6:
+                assert len(told) == 1
+                with lake.commit("main", "more") as tx:
+                    tx.files.put("raw/b", "b")
+            return len(told) == 2 or turns[0] > 50
+
+        dp.watch(duck, dp.pipeline("files", listed), every_seconds=0.01, stop=stop, notify=told.append)
+    assert isinstance(told[0], ab.RunFailed)
+    assert duck.table("listed").rows() == [{"path": "raw/a"}, {"path": "raw/b"}]

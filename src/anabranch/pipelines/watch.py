@@ -52,5 +52,6 @@ def _wait_for_a_move(
 
 def _heads(repo: Repository, pipeline: Pipeline) -> dict[str, str]:
     names = {i.repository for d in pipeline.datasets for i in pipeline.inputs_of(d).values() if i.repository}
+    names |= {f.repository for d in pipeline.datasets for f in d.files if f.repository}
     of = [repo, *(repo.sibling(name) for name in sorted(names))]
     return {f"{r.name}:{b.name}": b.commit for r in of for b in r.branches() if not b.name.startswith("run/")}
