@@ -55,6 +55,15 @@ def test_a_text_whose_last_statement_fails_writes_nothing(shop: ab.Repository) -
     assert len(shop.log()) == 2
 
 
+def test_statements_about_versions_part_a_text_and_a_failure_takes_back_its_own_part(small: ab.Repository) -> None:
+    text = "DELETE FROM orders WHERE id = 1; CREATE TAG v1; DELETE FROM orders WHERE id = 2; SELECT * FROM nowhere"
+    with pytest.raises(ab.NotFound) as caught:
+        small.sql(text)
+    (published,) = caught.value.facts["published"]
+    assert published.hash == small.show("main").hash == small.show("v1").hash
+    assert ids(small) == [2, 3]
+
+
 def test_a_text_that_cannot_be_read_runs_none_of_it(small: ab.Repository) -> None:
     with pytest.raises(ab.InvalidRequest, match="line 2"):
         small.sql("INSERT INTO orders (id) VALUES (9);\nSELEC 1")

@@ -79,8 +79,10 @@ class ReadVerbs(OpenedRepository):
         author: str | None = None,
         **frames: Any,
     ) -> SqlResult:
-        """Run SQL: queries read at `at`; writes become one commit on `on`, or are staged if there is a COMMIT.
+        """Run SQL: queries read at `at`; writes become a commit on `on`, or are staged if there is a COMMIT.
 
+        Statements about versions, such as CREATE BRANCH or USE BRANCH, part a script: the writes before and after
+        them are commits of their own, and a failure takes back only its own part.
         `{name}` in the text stands for a frame given by name, `:name` for a value in `args`.
         """
         from anabranch.repo.sql.sql import run_script
