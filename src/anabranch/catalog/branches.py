@@ -23,8 +23,8 @@ def _find() -> Any:
 
 
 @prepared
-def _taken() -> Any:
-    """The branch or tag that has a name."""
+def _kind_named() -> Any:
+    """The kind of what has a name: a branch or a tag."""
     other, tag = t.branches.alias("other"), t.tags.c
     wanted: Any = sa.bindparam("wanted")
     branch = sa.select(sa.literal("branch").label("kind")).select_from(other)
@@ -46,9 +46,9 @@ def _head(by_default: bool) -> Any:
 
 
 def _start(by_default: bool) -> Any:
-    """The same, with whatever already has the wanted name."""
-    is_taken = sa.select(_taken.statement.subquery().c.kind).limit(1).scalar_subquery().label("taken")
-    return _head(by_default).add_columns(is_taken)
+    """The same, with the kind of what already has the wanted name."""
+    kind = sa.select(_kind_named.statement.subquery().c.kind).limit(1).scalar_subquery().label("kind")
+    return _head(by_default).add_columns(kind)
 
 
 _FIND_HEAD = {by_default: Prepared(_head, by_default) for by_default in (False, True)}
@@ -91,9 +91,9 @@ def find_head(cx: Connection, repository: RepositoryId, name: str | None) -> tup
 def find_start(
     cx: Connection, repository: RepositoryId, name: str | None, wanted: str
 ) -> tuple[CommitHead, str | None] | None:
-    """Find the commit that a branch (None for the default one) shows, and what already has the wanted name."""
+    """Find the commit that a branch (None for the default one) shows, and the kind of what has the wanted name."""
     row = _FIND_START[name is None](cx, {"repository": repository, "branch": name, "wanted": wanted}).first()
-    return (_heads(row)[1], row.taken) if row else None
+    return (_heads(row)[1], row.kind) if row else None
 
 
 def _heads(row: sa.Row[Any]) -> tuple[BranchHead, CommitHead]:
@@ -102,9 +102,9 @@ def _heads(row: sa.Row[Any]) -> tuple[BranchHead, CommitHead]:
     return BranchHead(row.name, BranchId(row.id), at), commit
 
 
-def taken(cx: Connection, repository: RepositoryId, name: str) -> str | None:
+def kind_named(cx: Connection, repository: RepositoryId, name: str) -> str | None:
     """Say whether a `branch` or a `tag` has this name; None if neither does."""
-    found: str | None = _taken(cx, {"repository": repository, "wanted": name}).scalar()
+    found: str | None = _kind_named(cx, {"repository": repository, "wanted": name}).scalar()
     return found
 
 

@@ -53,7 +53,7 @@ def makers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> di
     return found
 
 
-def tellers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[tuple[Position, Entry]]:
+def entries_along(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[tuple[Position, Entry]]:
     """List what the commits on a path say of some things, in order."""
     found: list[tuple[Position, Entry]] = []
     for ranges in _ranges(cx, legs, things):

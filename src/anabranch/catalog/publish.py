@@ -35,7 +35,7 @@ def publish(
     lock_repository(cx, repository)
     found = branches.find(cx, repository, branch.name) or branches.find_by_id(cx, branch.id)
     if publication.creates_branch and found is None:
-        if branches.taken(cx, repository, branch.name):
+        if branches.kind_named(cx, repository, branch.name):
             raise AlreadyExists(f"there is a tag {branch.name!r}", hint="delete the tag, or choose another branch")
         making = moves.new_branch(repository, branch.name, branch.position, publication.author)
         moves.apply(cx, making, listeners)

@@ -78,12 +78,12 @@ def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: 
     return [max([width_of(h.title), *(width_of(row[i]) for row in cells)]) for i, h in enumerate(headings)]
 
 
-def fit(natural: Sequence[int], room: int, not_null: Sequence[bool] = ()) -> list[int]:
+def fit(natural: Sequence[int], room: int, cut_last: Sequence[bool] = ()) -> list[int]:
     """The widths of as many columns as there is room for; the widest are cut first, but stay readable."""
     widths = list(natural)
     while len(widths) > 1 and sum(min(w, CELL_MINIMUM) + _GAP for w in widths) - _GAP > room:
         widths.pop()
-    loose = [i for i in range(len(widths)) if not any(not_null[i : i + 1])]
+    loose = [i for i in range(len(widths)) if not any(cut_last[i : i + 1])]
     for chosen in (loose, range(len(widths))):
         while (
             sum(widths) + _GAP * (len(widths) - 1) > room and max((widths[i] for i in chosen), default=0) > CELL_MINIMUM

@@ -217,7 +217,7 @@ class _SchemaWork:
             chosen = self._ask_about_key("key/key")
         if chosen in changed and not self._key(getattr(self, chosen)):
             chosen = self._give_up_key(chosen)
-        return self._not_null_key(chosen)
+        return self._side_of_whole_key(chosen)
 
     def _give_up_key(self, chosen: Side) -> Side:
         """Choose whose rows to keep: with new hidden ids, nothing matches them with the other side's."""
@@ -256,7 +256,7 @@ class _SchemaWork:
         names = [_key_names(s) for s in (self.base, self.ours, self.theirs)]
         return self.judge.choose("schema", kind, names)
 
-    def _not_null_key(self, chosen: Side) -> Side:
+    def _side_of_whole_key(self, chosen: Side) -> Side:
         """Take the other side's key if a column of the chosen one is gone."""
         key = self._key(getattr(self, chosen))
         if all(i in self.columns for i in key):

@@ -26,7 +26,7 @@ def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
         start = branches.find_start(cx, ctx.record.id, at, name)
         head = start[0] if start else history.head(cx, resolve(ctx, cx, at))
         assert head is not None
-        _refuse(start[1] if start else branches.taken(cx, ctx.record.id, name), name)
+        _refuse(start[1] if start else branches.kind_named(cx, ctx.record.id, name), name)
         made_at = now(cx)
         ctx.make_branch(cx, name, head.position, made_at)
     return Branch(name, head.hash, history.to_datetime(made_at))
@@ -121,7 +121,7 @@ def _described(ctx: Context, cx: Connection, name: str, shown: Position) -> Bran
 
 
 def _refuse_taken(ctx: Context, cx: Connection, name: str) -> None:
-    _refuse(branches.taken(cx, ctx.record.id, name), name)
+    _refuse(branches.kind_named(cx, ctx.record.id, name), name)
 
 
 def _refuse(kind: str | None, name: str) -> None:

@@ -338,7 +338,7 @@ def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None
         if parent is None:
             need_branch(ctx, cx, branch)
         check_ref_name(branch, "branch")
-        if branches.taken(cx, ctx.record.id, branch):
+        if branches.kind_named(cx, ctx.record.id, branch):
             raise AlreadyExists(f"there is a tag {branch!r}", hint="choose another name for the branch")
         return BranchHead(branch, BranchId(new_id("b")), resolve(ctx, cx, parent)), True
     position = existing.position if parent is None else resolve(ctx, cx, parent)

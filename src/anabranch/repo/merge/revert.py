@@ -116,7 +116,7 @@ def _later(
     if entry.kind == "namespace":
         inside = entries.list_names(cx, ctx.record.id, history.clock(cx, head), entry.thing_id)
         things += [named.thing_id for named in inside]
-    return paths.tellers(cx, later, things)
+    return paths.entries_along(cx, later, things)
 
 
 @dataclass(frozen=True)

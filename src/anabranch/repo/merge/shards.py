@@ -84,7 +84,7 @@ class _Uniting:
         old, mine = base.states(wanted), ours.states(wanted)
         if names or not len(wanted) == len(old) == len(mine):
             return None
-        described = [entry for _, entry in paths.tellers(self.cx, (Stretch(way),), wanted)]
+        described = [entry for _, entry in paths.entries_along(self.cx, (Stretch(way),), wanted)]
         if not all(_is_plain(entry, old[entry.thing_id]) for entry in described):
             return None
         found = []
