@@ -240,6 +240,21 @@ def test_what_a_manifest_lists_stays_for_the_time_of_grace(repo: ab.Repository) 
     repo.verify(deep=True).raise_damages()
 
 
+def test_what_an_open_commit_wrote_stays_until_manifests_list_it(repo: ab.Repository, tmp_path: Path) -> None:
+    opened = repo.start("main", message="more")
+    opened.table("t").insert([{"id": n, "v": n} for n in range(200, 300)])
+    opened.create_table("u", [{"id": n} for n in range(100)], key="id")
+    linked = count(repo, t.open_objects)
+    repo.gc(grace=0, reflog=0)
+    assert linked == count(repo, t.open_objects) > 30
+    opened.finish()
+    repo.gc(grace=0, reflog=0)
+    with ab.open(tmp_path / "store", engine="duck", settings=SMALL) as other:
+        assert values(other) == {n: n for n in (*range(100), *range(200, 300))}
+        assert len(other.table("u").rows()) == 100
+        assert other.verify().damages == ()
+
+
 def test_a_forged_range_of_a_manifest_breaks_the_hash_of_its_commit(repo: ab.Repository) -> None:
     manifest = layers(repo).manifests[0].object
     with repo._ctx.catalog.write() as cx:

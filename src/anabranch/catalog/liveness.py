@@ -80,6 +80,7 @@ def unlinked(cx: Connection) -> list[Loose]:
 
 def _all_links() -> list[Select[Any]]:
     direct = [select(link).where(link.is_not(None)) for _, link in LINKS]
+    # Manifests are made when a commit or a view is published: until then, open commits link each object.
     listing = (select(t.changes.c.object_id), select(t.view_objects.c.object_id))
     return [*direct, select(_m.object_id).where(or_(*(_m.manifest_id.in_(q) for q in listing)))]
 
