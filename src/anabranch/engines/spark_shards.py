@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from anabranch.engines.spark_code import check_executors
 
 _RESULT = "shard bigint, manifest string"
+_SAMPLED_ROWS = 100_000
+"""About so many values are looked at for the bounds of ranges."""
 
 
 def run_on_executors(
@@ -59,7 +61,10 @@ def ranged_shard(frame: Any, column: str, shards: int) -> Any:
 
     from anabranch.plan.shards import range_bounds
 
-    found = frame.select(f.col(_quoted(column)).alias("v")).where("v IS NOT NULL").sample(fraction=1.0).limit(100_000)
+    found = frame.select(f.col(_quoted(column)).alias("v")).where("v IS NOT NULL")
+    count = found.count()
+    if count > _SAMPLED_ROWS:  # of all parts alike: the first rows of sorted ones would be the lowest
+        found = found.sample(fraction=_SAMPLED_ROWS / count, seed=0)
     bounds = range_bounds([r["v"] for r in found.collect()], shards)
     number = f.lit(0)
     for bound in bounds:
