@@ -76,3 +76,10 @@ def test_a_script_that_fails_says_its_line_and_what_was_published_before(shop: A
     assert "did you mean 'price'? published before it: " in done.err
     assert "(one)" in done.err
     assert "line 1" not in shop("sql", "SELECT pric FROM orders", fails=3).err
+
+
+def test_a_script_that_fails_before_a_commit_says_that_its_writes_were_undone(shop: Ana) -> None:
+    script = "UPDATE orders SET price = 3 WHERE id = 1;\nSELECT pric FROM orders"
+    assert "did you mean 'price'? what the script wrote before it was undone" in shop("sql", script, fails=3).err
+    assert "Nothing is staged." in shop("status").out
+    assert "undone" not in shop("sql", "SELECT 1;\nSELECT pric FROM orders", fails=3).err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, InvalidRequest
@@ -232,7 +233,7 @@ def _naming_statement(statement: s.SqlStatement) -> Iterator[None]:
 
 @contextmanager
 def _placed(text: str, statements: Sequence[s.SqlStatement]) -> Iterator[None]:
-    """Add to a script's error its line, and what was published before it."""
+    """Add to a script's error its line, and what was published before it, or undone."""
     try:
         yield
     except AnabranchError as error:
@@ -240,11 +241,22 @@ def _placed(text: str, statements: Sequence[s.SqlStatement]) -> Iterator[None]:
             line = _line_of(text, statements, error.facts["failed"])
             error.message = f"line {line}: {error.message}"
             error.facts["line"] = line
+        became = None
         if done := error.facts.get("published"):
-            described = ", ".join(f"{c.hash[:10]} ({c.message.splitlines()[0]})" for c in done)
+            became = "published before it: " + ", ".join(f"{c.hash[:10]} ({c.message.splitlines()[0]})" for c in done)
+        elif _wrote_before(statements, error.facts.get("failed")):
+            became = "what the script wrote before it was undone"
+        if became:
             hint = error.hint or "correct it"
-            error.hint = f"{hint}{'' if hint.endswith('?') else ';'} published before it: {described}"
+            error.hint = f"{hint}{'' if hint.endswith('?') else ';'} {became}"
         raise
+
+
+def _wrote_before(statements: Sequence[s.SqlStatement], failed: s.SqlStatement | None) -> bool:
+    """Whether statements that fall together with a failed one wrote before it, and no governing one did anything."""
+    before = list(takewhile(lambda statement: statement is not failed, statements))
+    governed = any(isinstance(statement, s.GoverningSql) for statement in before)
+    return failed is not None and not governed and any(isinstance(statement, s.WritingSql) for statement in before)
 
 
 def _line_of(text: str, statements: Sequence[s.SqlStatement], failed: s.SqlStatement) -> int:
