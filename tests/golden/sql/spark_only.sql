@@ -78,7 +78,7 @@ SELECT percentile(v, 0.5) AS p, approx_count_distinct(g) AS n, corr(id, v) AS c 
 --| p: double | n: bigint | c: double
 --| 20.0 | 2 | 1.0
 --: spark
-SELECT g, collect_list(v) AS vs FROM t GROUP BY g ORDER BY g;
+SELECT g, sort_array(collect_list(v)) AS vs FROM t GROUP BY g ORDER BY g;
 --| g: string | vs: array<int>
 --| a | [10, 20]
 --| b | [30]
