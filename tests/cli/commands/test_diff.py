@@ -143,7 +143,7 @@ def test_rows_are_chosen(changed: Ana, arguments: list[str], rows: list[str]) ->
 
 
 def test_a_key_that_is_none_is_refused(changed: Ana) -> None:
-    assert "its key is id=…" in changed("diff", "dev", "--key", "4", "--key", "price=4", fails=2).err
+    assert "write it as --key id=…" in changed("diff", "dev", "--key", "4", "--key", "price=4", fails=2).err
     assert "'x' is no id of 'orders'" in changed("diff", "dev", "--key", "x", fails=2).err
 
 
