@@ -31,11 +31,20 @@ def may_be_few_rows(frame: DataFrame) -> bool:
     lines, physical = _plans(frame)
     if not lines:
         return False
-    if _size(lines[0]) <= DOOR_LIMIT_BYTES:
+    if _is_small(lines):
         return True
     if _SHUFFLE.search(physical):
         return sum(_size(line) for line in _leaves(lines)) <= DOOR_INPUT_LIMIT_BYTES
     return not {_node(line) for line in lines} <= _PLAIN
+
+
+def is_small(frame: DataFrame) -> bool:
+    """Whether Spark expects a DataFrame to be so small that one file holds its rows."""
+    return _is_small(_plans(frame)[0])
+
+
+def _is_small(lines: list[str]) -> bool:
+    return bool(lines) and _size(lines[0]) <= DOOR_LIMIT_BYTES
 
 
 def reads_only(frame: DataFrame) -> bool:

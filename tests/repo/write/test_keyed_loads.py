@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import anabranch as ab
-from anabranch.engines import spark_ranges
+from anabranch.engines import spark_ranges, spark_sizes
 from anabranch.engines.engine import InPlace
 from anabranch.engines.spark_ranges import in_place
 from anabranch.objects import parquet
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def repo(tmp_path: Path, spark: SparkSession) -> Iterator[ab.Repository]:
+def repo(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[ab.Repository]:
+    """A repository whose loads are all taken for large ones."""
+    monkeypatch.setattr(spark_sizes, "is_small", lambda frame: False)
     with ab.init(tmp_path / "shop", spark=spark, engine="spark") as repo:
         yield repo
 
@@ -47,6 +49,13 @@ def test_rows_that_lie_by_their_key_are_written_by_one_job_after_a_look_at_the_k
     assert jobs(spark) - before == 3, "two for the ends of each partition, one to write"
     assert ranges(repo) == [((n,), (n + 249,)) for n in (0, 250, 500, 750)]
     assert repo.table("t").spark().where("name = 'n77'").count() == 1
+
+
+def test_few_rows_become_one_file(tmp_path: Path, spark: SparkSession) -> None:
+    with ab.init(tmp_path / "shop", spark=spark, engine="spark") as repo:
+        load(repo, spark.range(0, 1000, 1, 4).selectExpr("999 - id AS id"))
+        assert ranges(repo) == [((0,), (999,))]
+        assert [row["id"] for row in repo.table("t").rows()] == list(range(1000))
 
 
 @pytest.mark.parametrize("key", ["other", ["pair", "id"]])
