@@ -33,6 +33,7 @@ LIMITS: Mapping[str, float] = {
     "nway": 10.0,
     "nway seconds": 0.5,
     "nway growth": 1.5,
+    "nway appends": 10.0,
     "jobs": 1.0,
     "jobs growth": 12.0,
     "pipelines": 0.2,

@@ -47,6 +47,11 @@ class BlockRef(NamedTuple):
         return self.write, self.number
 
 
+def address_of(parent: str, name: str) -> str:
+    """The address of a row by its key: a path, with a trailing slash where there is no name."""
+    return join_path(parent, name) if name else f"{parent}/"
+
+
 class FileRow(NamedTuple):
     """One row of the tree, as it is stored."""
 
@@ -70,7 +75,7 @@ class FileRow(NamedTuple):
     @property
     def address(self) -> str:
         """The path, with a trailing slash for a folder's own row; unique among rows."""
-        return self.path if self.name else f"{self.parent}/"
+        return address_of(self.parent, self.name)
 
     @property
     def digest(self) -> bytes | None:

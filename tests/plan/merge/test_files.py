@@ -9,7 +9,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.model.files import BlockRef, FileRow
-from anabranch.plan.merge.files import MergedFile, file_rules, merge_file, rule_for
+from anabranch.plan.merge.files import MergedFile, file_rules, merge_file, merge_in_order, rule_for
 from anabranch.plan.merge.text_lines import merge_lines
 
 Text = dict[str, bytes]
@@ -135,3 +135,30 @@ def test_rules_are_given_by_pattern_and_the_one_that_says_most_counts() -> None:
     assert rule_for(file_rules({"files:x": "ours"}), "y") == "conflict"
     with pytest.raises(ab.InvalidRequest, match="no rule for files"):
         file_rules({"files:*": "sum"})
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "sources", "expected"),
+    [
+        ("p1", "p1", ["p1 a2 a3", "p1 a4", "p1 a5"], "p1 a2 a3 a4 a5"),
+        ("p1", "p1 a9", ["p1 a3", "p1", "p1 a2"], "p1 a9 a3 a2"),
+        (None, None, ["a3", "a1", "a2"], "a3 a1 a2"),
+        ("p1", "p1", [None, None], None),
+        ("p1", "p1", ["p2=x", "p3=x", "p4=x"], "p2"),
+        ("p1 a2", "p1 a2", ["p1", "p1 a2 a3"], "p1 a3"),
+        ("p1", "p1", ["p1 a2", "p3", "p1 a4"], "conflict append/replace"),
+        ("p1", "p1", ["p1 a2", None, "p1 a4"], "conflict append/delete"),
+        (None, None, ["a1", "p2"], "conflict create/create"),
+    ],
+)
+def test_sources_are_decided_in_their_order_up_to_one_that_does_not_go_together(
+    base: str | None, ours: str | None, sources: list[str | None], expected: str | None
+) -> None:
+    old, mine, *others = (None if refs is None else row(refs) for refs in (base, ours, *sources))
+    assert told(merge_in_order(old, mine, others, "conflict")) == expected
+
+
+def test_what_only_contents_could_tell_is_left_in_conflict() -> None:
+    found = merge_in_order(row("p1"), row("p1"), [row("p2"), row("p3")], "lines")
+    assert told(found) == "conflict replace/replace"
+    assert told(merge_in_order(row("p1"), row("p1"), [row("p2"), row("p3")], "theirs")) == "p3"

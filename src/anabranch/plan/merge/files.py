@@ -5,7 +5,7 @@ Base, ours and theirs have references to bytes only, with lists expanded. What i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -56,6 +56,25 @@ def merge_file(
     if refs is None:
         return _ruled(base, ours, theirs, rule, read)
     return _described(base, ours, theirs, ours._replace(blocks=refs), rule)
+
+
+def merge_in_order(
+    base: FileRow | None, ours: FileRow | None, sources: Iterable[FileRow | None], rule: FileRule
+) -> MergedFile:
+    """Decide about one path that several sources touched, one after another, up to one that does not go together.
+
+    Contents are not read: what only they could tell is left in conflict.
+    """
+    word: FileRule = "conflict" if rule == "lines" else rule
+    done = MergedFile(ours)
+    for theirs in sources:
+        if done.row == base:
+            done = MergedFile(theirs)
+        elif theirs not in (base, done.row):
+            done = merge_file(base, done.row, theirs, word, lambda _: b"")
+        if done.conflict is not None:
+            break
+    return done
 
 
 def _common(ours: FileRow | None, theirs: FileRow | None) -> FileRow | None:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from anabranch.errors import AlreadyExists
-from anabranch.model.files import FileRow
+from anabranch.model.files import FileRow, address_of
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import contents_of
-from anabranch.model.paths import join_path
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import ThingDraft, draft_state, objects_of, packs_of
 from anabranch.plan.merge.files import merge_file
@@ -38,7 +37,7 @@ def _merged(ctx: Context, thing: ThingDraft, head: TableState, pending: Mapping[
     reader = BlockReader(ctx, {o.stored.id: o.stored for o in packs_of(thing)}, pending)
     assert thing.base is not None
     keys = keys_of(ctx, objects_of(thing), head.schema, pending)
-    paths = [join_path(*key) if key[1] else f"{key[0]}/" for key in keys]
+    paths = [address_of(*key) for key in keys]
     trees = [_tree(ctx, state, reader, pending) for state in (thing.base, head, draft_state(thing))]
     base, ours, own = (tree.rows_at(paths) for tree in trees)
     writer, found = BlockWriter(ctx), []

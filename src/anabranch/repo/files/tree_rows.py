@@ -67,5 +67,11 @@ def rows_of(table: pa.Table) -> list[FileRow]:
 
 def row_of(record: dict[str, Any]) -> FileRow:
     """A record that was read, as a row."""
-    blocks = tuple(BlockRef(**ref) for ref in record["blocks"] or ())
-    return FileRow(**{**record, "blocks": blocks})
+    return FileRow(**cells_of(record))
+
+
+def cells_of(record: dict[str, Any]) -> dict[str, Any]:
+    """Cells that were read, as a row has them."""
+    if "blocks" not in record:
+        return record
+    return {**record, "blocks": tuple(BlockRef(**ref) for ref in record["blocks"] or ())}

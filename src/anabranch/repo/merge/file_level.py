@@ -105,8 +105,9 @@ def _with_packs(ctx: Context, merged: MergedRows, writer: BlockWriter) -> Merged
 def has_clashes(ctx: Context, united: ThingDraft) -> bool:
     """Whether a file from one source is a folder in another."""
     state = draft_state(united)
-    tree = FileTree(ctx, lambda: state, BlockReader(ctx), None)
-    return bool(find_clashes(tree, inserted_paths(ctx, objects_of(united), state.schema, {})))
+    known = contents_of(objects_of(united))
+    tree = FileTree(ctx, lambda: state, BlockReader(ctx), None, known)
+    return bool(find_clashes(tree, inserted_paths(ctx, objects_of(united), state.schema, known)))
 
 
 def file_clashes(
@@ -124,6 +125,14 @@ def file_clashes(
         ThingConflict("objects", file, "file/folder", None, None, file, below, f"file/folder:{file}", can_decide=False)
         for file, below in find_clashes(tree, new)
     ]
+
+
+def stored_row(writer: BlockWriter, row: FileRow, ours: FileRow | None, apart: FileRow | None) -> FileRow:
+    """A merged row as it is stored: its references in lists again; lists that ours has are kept."""
+    known = len(apart.blocks) if apart else 0
+    if ours and apart and row.blocks[:known] == apart.blocks:
+        return row._replace(blocks=writer.fold((*ours.blocks, *row.blocks[known:])))
+    return row._replace(blocks=writer.fold(row.blocks))
 
 
 @dataclass(frozen=True)
@@ -219,7 +228,7 @@ class _FileLevel:
         return b"".join(self.reader.read(ref, row.path) for ref in row.blocks)
 
     def _stored(self, merged: MergedFile, ours: FileRow | None, described: FileRow | None) -> FileRow | None:
-        """The row as stored, its references back in lists; lists that ours has are kept."""
+        """The row as it is stored."""
         row = merged.row
         if merged.conflict is not None:
             return ours
@@ -229,10 +238,7 @@ class _FileLevel:
             refs, digest = self.writer.write_bytes(merged.content, row.name)
             size = len(merged.content)
             return row._replace(blocks=self.writer.fold(refs), size=size, sha256=None if len(refs) == 1 else digest)
-        known = len(described.blocks) if described else 0
-        if ours and described and row.blocks[:known] == described.blocks:
-            return row._replace(blocks=self.writer.fold((*ours.blocks, *row.blocks[known:])))
-        return row._replace(blocks=self.writer.fold(row.blocks))
+        return stored_row(self.writer, row, ours, described)
 
     def _settle(self, row: dict[str, Any], result: FileRow | None, merged: MergedFile) -> None:
         """Write the decision into a row, as if it had been resolved."""

@@ -23,7 +23,7 @@ from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.publish import CommitWords, Merged, PublishOptions, publish_content
 from anabranch.repo.merge.request import MergeRequest, MergeResult, default_message, diff_since, read_ends
-from anabranch.repo.merge.shards import merge_shards
+from anabranch.repo.merge.shards import merge_shards, read_shards
 from anabranch.repo.merge.sides import Target, gather
 
 
@@ -96,13 +96,14 @@ def work_out(
 
 
 def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: How, stop_at_conflicts: bool) -> None:
-    """Unite the sources in one pass if they only bring rows of their own, else merge them one by one."""
+    """Unite the sources in one pass if they bring rows of their own and files that go together, else one by one."""
     target, fork = merged.target, None
     if len(sources) > 1:
         with ctx.catalog.one_state(), ctx.catalog.read() as cx:
             clocks = [history.clock(cx, source) for source in sources]
             fork = lone_fork(history.Lines(cx), target.clock, clocks)
-            united = merge_shards(ctx, cx, target, clocks, fork, how) if fork else None
+            shards = read_shards(ctx, cx, target, clocks, fork, how) if fork else None
+        united = merge_shards(ctx, target, shards, how) if shards else None
         if united is not None:
             _add(merged, united)
             target.merged += sources

@@ -1,5 +1,6 @@
 """Merge many sources in one pass: all forked from one commit that the target has, each changed rows of its own.
 
+Files that several of them wrote to are merged path by path, in the order of the sources.
 The result is the same as merging them one by one, which is what happens to anything not covered here.
 """
 
@@ -23,17 +24,8 @@ from anabranch.repo.merge.apply import How, Outcome, draft_of, operations_after,
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.file_level import has_clashes
 from anabranch.repo.merge.sides import SideReader, Target
+from anabranch.repo.merge.united_files import FileSides, unite_files
 from anabranch.repo.write.netting import counts_of
-
-
-def merge_shards(
-    ctx: Context, cx: Connection, target: Target, sources: Sequence[Clock], fork: Position, how: How
-) -> Outcome | None:
-    """Unite the sources' changes since the fork in the target's draft; None if it takes more than that."""
-    if how.strictness in ("table", "operations") or how.settled or target.draft.things:
-        return None
-    return _Uniting(ctx, cx, target, fork).run(sources)
-
 
 Ranges = tuple[tuple[LineId, int, int], ...]
 
@@ -49,13 +41,52 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class _Uniting:
+class ShardedTable:
+    """A table that sources changed, as ours has it, and what they did."""
+
+    draft: ThingDraft
+    shards: tuple[Shard, ...]
+    meeting: FileSides | None = None
+    """The sides of a file tree in which some may have written to the same paths."""
+
+
+@dataclass(frozen=True)
+class Shards:
+    """All that sources did since the fork."""
+
+    tables: tuple[ShardedTable, ...]
+    references: list[ChangeReference]
+
+
+def read_shards(
+    ctx: Context, cx: Connection, target: Target, sources: Sequence[Clock], fork: Position, how: How
+) -> Shards | None:
+    """Read what the sources did since the fork; None if it was more than changing rows."""
+    if how.strictness in ("table", "operations") or how.settled or target.draft.things:
+        return None
+    return _Reading(ctx, cx, target, fork).run(sources)
+
+
+def merge_shards(ctx: Context, target: Target, found: Shards, how: How) -> Outcome | None:
+    """Unite what the sources did with the target's draft; None if it takes more than uniting."""
+    outcome = Outcome(Conflicts(), found.references)
+    drafts = [_united(ctx, table, how, outcome) for table in found.tables]
+    united = [draft for draft in drafts if draft is not None]
+    if len(united) < len(drafts) or any(d.kind == "files" and has_clashes(ctx, d) for d in united):
+        ctx.discard(outcome.made)
+        return None
+    target.draft.things.update((draft.id, draft) for draft in united)
+    return outcome
+
+
+@dataclass(frozen=True)
+class _Reading:
     ctx: Context
     cx: Connection
     target: Target
     fork: Position
 
-    def run(self, sources: Sequence[Clock]) -> Outcome | None:
+    def run(self, sources: Sequence[Clock]) -> Shards | None:
         base = SideReader(self.ctx, history.clock(self.cx, self.fork), ())
         way = find_path(history.Lines(self.cx), self.fork, self.target.clock.head)
         ours = SideReader(self.ctx, self.target.clock, way)
@@ -66,15 +97,9 @@ class _Uniting:
                 return None
             for shard in found:
                 tables.setdefault(shard.side.id, []).append(shard)
-        mine = ours.states(tables)
-        if not all(are_apart([ours.layers(mine[t].ids), *(s.layers for s in shards)]) for t, shards in tables.items()):
-            return None
-        drafts = {t: _united(draft_of(mine[t], ours.table(mine[t])), shards) for t, shards in tables.items()}
-        if any(has_clashes(self.ctx, draft) for draft in drafts.values() if draft.kind == "files"):
-            return None
-        self.target.draft.things.update(drafts)
-        linked = {x.object.id for shards in tables.values() for s in shards for x in s.layers}
-        return Outcome(Conflicts(), self._references(base, ours), linked)
+        read = [_sharded(base, ours, shards) for shards in tables.values()]
+        known = tuple(table for table in read if table is not None)
+        return Shards(known, self._references(base, ours)) if len(known) == len(read) else None
 
     def _shards_of(self, source: Clock, base: SideReader, ours: SideReader) -> list[Shard] | None:
         """What a source did since the fork; None if it changed more than rows, or ours describes a table otherwise."""
@@ -143,14 +168,43 @@ def are_apart(shards: Sequence[Sequence[Layer] | None]) -> bool:
     return True
 
 
-def _united(draft: ThingDraft, shards: Sequence[Shard]) -> ThingDraft:
-    """A table with all that the sources did, in order, step by step."""
+def _sharded(base: SideReader, ours: SideReader, shards: Sequence[Shard]) -> ShardedTable | None:
+    """A table with what sources did to it; None where they may have changed the same rows, unless these are files."""
+    side = shards[0].side
+    mine = ours.states([side.id])[side.id]
+    to_ours = ours.layers(mine.ids)
+    draft, layers = draft_of(mine, ours.table(mine)), tuple(s.layers for s in shards)
+    if are_apart([to_ours, *layers]):
+        return ShardedTable(draft, tuple(shards))
+    if to_ours is None or mine.kind != "files" or draft.base is None:
+        return None
+    return ShardedTable(draft, tuple(shards), FileSides(base.table(side), draft.base, to_ours, layers))
+
+
+def _united(ctx: Context, table: ShardedTable, how: How, outcome: Outcome) -> ThingDraft | None:
+    """A table with all that the sources did; None if files that met don't go together."""
+    if table.meeting is None:
+        return _with_shards(table, table.shards, (), outcome)
+    found = unite_files(ctx, table.meeting, how.rules)
+    if found is None:
+        return None
+    outcome.made += (*found.statement.objects, *found.statement.packs)
+    last = (found.statement,) if found.statement.objects else ()
+    return _with_shards(table, [table.shards[n] for n in found.alone], last, outcome)
+
+
+def _with_shards(
+    table: ShardedTable, linked: Sequence[Shard], last: tuple[Statement, ...], outcome: Outcome
+) -> ThingDraft:
+    """A table with what some sources did, in their order, step by step, and what became of the rest."""
     steps = []
-    for shard in shards:
+    for shard in linked:
         for turn in sorted({x.turn for x in shard.layers}):
             objects = tuple(NewObject(x.object) for x in shard.layers if x.turn == turn)
             steps.append(Statement("update", objects, counts_of(objects)))
-    assert draft.schema is not None
-    known, done = {str(draft.schema.id): draft.schema}, [o for shard in shards for o in shard.operations]
-    made = replace(draft, statements=tuple(steps), schemas=known, operations=operations_after(done))
+    outcome.linked |= {x.object.id for shard in linked for x in shard.layers}
+    schema = table.draft.schema
+    assert schema is not None
+    known, done = {str(schema.id): schema}, [o for shard in table.shards for o in shard.operations]
+    made = replace(table.draft, statements=(*steps, *last), schemas=known, operations=operations_after(done))
     return replace(made, operations=with_writes(made), linked_schemas=frozenset(known))
