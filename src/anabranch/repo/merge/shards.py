@@ -64,7 +64,7 @@ def read_shards(
     """Read what the sources did since the fork; None if it was more than changing rows."""
     if how.strictness in ("table", "operations") or how.settled or target.draft.things:
         return None
-    return _Reading(ctx, cx, target, fork).run(sources)
+    return _ShardReader(ctx, cx, target, fork).run(sources)
 
 
 def merge_shards(ctx: Context, target: Target, found: Shards, how: How) -> Outcome | None:
@@ -80,7 +80,7 @@ def merge_shards(ctx: Context, target: Target, found: Shards, how: How) -> Outco
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _ShardReader:
     ctx: Context
     cx: Connection
     target: Target

@@ -66,7 +66,7 @@ def unite_files(ctx: Context, sides: FileSides, rules: Mapping[str, str]) -> Uni
     reader = BlockReader(ctx)
     base = _rows_at(ctx, sides.base, reader, (path for source in said for _, path, _ in source))
     written = [_applied(base, source) for source in said]
-    return _Uniting(ctx, sides, base, rules_of(rules), reader, BlockWriter(ctx)).run(written)
+    return _UnitedPaths(ctx, sides, base, rules_of(rules), reader, BlockWriter(ctx)).run(written)
 
 
 def _rows_at(ctx: Context, state: TableState, reader: BlockReader, paths: Iterable[str]) -> dict[str, FileRow]:
@@ -114,7 +114,7 @@ def _applied(base: Mapping[str, FileRow], said: Iterable[Said]) -> Written:
 
 
 @dataclass(frozen=True)
-class _Uniting:
+class _UnitedPaths:
     ctx: Context
     sides: FileSides
     base: Mapping[str, FileRow]
