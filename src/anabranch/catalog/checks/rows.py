@@ -25,6 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import InvalidRequestError as MissingRow
 from sqlalchemy.types import NullType
 
+from anabranch.catalog import failures
 from anabranch.catalog import tables as t
 from anabranch.errors import AnabranchError, InvalidRequest
 from anabranch.model.texts import shortened
@@ -56,17 +57,7 @@ _KINDS: Mapping[Table, DamageKind] = {
     t.open_merges: "open merge",
     t.settled_rows: "open merge",
 }
-MISSHAPEN = (
-    TypeError,
-    ValueError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    AssertionError,
-    RecursionError,
-    AnabranchError,
-    MissingRow,
-)
+MISSHAPEN = (*failures.MISSHAPEN, AnabranchError, MissingRow)
 """Errors raised by values that are not as expected."""
 
 
