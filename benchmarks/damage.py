@@ -42,7 +42,7 @@ def in_process(scale: Scale, rows: int) -> Iterator[Measured]:
 def spark(scale: Scale, rows: int) -> Iterator[Measured]:
     """Run the query over DataFrames of one session, with the checksums of pages and without."""
     with (
-        on_spark._session(scale.folder) as session,
+        on_spark.open_session(scale.folder) as session,
         _orders(scale, rows) as place,
         ab.open(place, spark=session) as repo,
         ab.open(place, spark=session, settings=TRUSTING) as before,

@@ -30,7 +30,7 @@ def run(chosen: tuple[str, ...], scale: Scale) -> list[Measured]:
     folder = _write_plain(scale)
     with _session(name, scale.folder) as session, ab.init(scale.folder / "repo", spark=session) as repo:
         with repo.commit("main", "files") as tx:
-            tx.files.put_all(folder, "raw")
+            tx.files.put_all("raw", folder)
         return [
             *tell([_parquet(name, repo, session, folder, scale)]),
             *tell([_lines(name, repo, session, folder, scale)]),
@@ -82,11 +82,11 @@ def _lines(name: str, repo: ab.Repository, session: SparkSession, folder: Path, 
 
 @contextmanager
 def _session(name: str, folder: Path) -> Iterator[SparkSession]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     if name == "file-spark":
-        with on_spark._session(folder) as classic:
+        with on_spark.open_session(folder) as classic:
             yield classic
         return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     quiet = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.log.level": "ERROR"}
     remote = start_local("local[2]", {**quiet, "spark.ui.enabled": "false"})
     try:

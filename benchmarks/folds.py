@@ -69,7 +69,7 @@ class _Opened:
 
 def through_spark(scale: Scale, rows: int) -> Iterator[Measured]:
     """Load and scan with Spark; small commits run in the process."""
-    with on_spark._session(scale.folder) as session, _repository(scale, rows, spark=session) as repo:
+    with on_spark.open_session(scale.folder) as session, _repository(scale, rows, spark=session) as repo:
         path = orders.write_shuffled(scale.folder / "incoming.parquet", rows)
         on_spark.load_table(repo, session.read.schema(orders.SCHEMA).parquet(str(path)))
         yield from _commits(scale, repo, rows)

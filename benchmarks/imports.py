@@ -23,7 +23,7 @@ def through_spark(scale: Scale, rows: int) -> Iterator[Measured]:
     made = scale.folder / "imports"
     made.mkdir()
     folder = write_folder(made, rows)
-    with on_spark._session(scale.folder) as session:
+    with on_spark.open_session(scale.folder) as session:
         plain = session.read.schema(orders.SCHEMA).option("header", True)
         tasks = {
             "plain": Task(

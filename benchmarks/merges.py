@@ -166,12 +166,12 @@ def _change_one(repo: ab.Repository, rows: int, turn: int) -> None:
 
 def on_spark(scale: Scale, rows: int) -> Iterator[Measured]:
     """Diff and merge of 0.1 % and 1 % of the rows on each side, beside the outer joins that people write by hand."""
-    from benchmarks.on_spark import _session
+    from benchmarks.on_spark import open_session
 
     limit = LIMITS["spark-join" if rows >= LARGE else "spark-join-small"]
     folder = _folder(scale)
     path = orders.write_shuffled(folder / "incoming.parquet", rows)
-    with _session(scale.folder) as session:
+    with open_session(scale.folder) as session:
         for percent in (0.1, 1):
             below = folder / f"{percent}"
             below.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
@@ -114,7 +115,7 @@ BENCHMARKS = {"load": load, "scan": scan, "scan-changed": scan_changed}
 def run(chosen: tuple[str, ...], scale: Scale) -> list[Measured]:
     """Run benchmarks in one session."""
     found: list[Measured] = []
-    with _session(scale.folder) as session:
+    with open_session(scale.folder) as session:
         for rows in scale.rows:
             bench = Bench(session, scale, rows)
             for name in chosen:
@@ -156,10 +157,11 @@ def _fresh(bench: Bench, name: str) -> Path:
 
 
 @contextmanager
-def _session(folder: Path, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def open_session(folder: Path, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Two cores and Spark's own defaults; the rest keeps it quiet and to itself."""
     from pyspark.sql import SparkSession
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # else executors run whatever python3 is on PATH
     settings: dict[str, Any] = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",

@@ -37,7 +37,7 @@ def through_spark(scale: Scale, rows: int) -> Iterator[Measured]:
     """Overwrite with a DataFrame."""
     from pyspark.sql import functions as F
 
-    with on_spark._session(scale.folder) as session:
+    with on_spark.open_session(scale.folder) as session:
         incoming = session.read.schema(orders.SCHEMA).parquet(str(_folder(scale) / _write(scale, rows)))
 
         def day(number: int) -> Any:

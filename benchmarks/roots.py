@@ -43,7 +43,7 @@ def spark(scale: Scale, rows: int) -> Iterator[Measured]:
     with (
         S3Server() as server,
         _stores(scale, rows, server) as (near, far),
-        on_spark._session(scale.folder, {"spark.jars": s3a_jars()}) as session,
+        on_spark.open_session(scale.folder, {"spark.jars": s3a_jars()}) as session,
         ab.open(near, engine="spark", spark=session) as folder,
         ab.open(far, engine="spark", spark=session) as s3,
     ):
