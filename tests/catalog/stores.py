@@ -5,13 +5,14 @@ A module takes the fixtures by name: `store = stores.store`, `repo = stores.repo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import distinct, func, select
+from sqlalchemy import distinct, event, func, select
 
 import anabranch as ab
 from anabranch.catalog import repositories
@@ -124,3 +125,26 @@ def own_objects(repo: ab.Repository) -> int:
     query = select(func.count(distinct(t.changes.c.object_id))).join(t.lines, t.lines.c.id == t.changes.c.line_id)
     with repo._ctx.catalog.read() as cx:
         return cx.scalar(query.where(t.lines.c.repository_id == repo._ctx.record.id)) or 0
+
+
+@contextmanager
+def listening(repo: ab.Repository) -> Iterator[list[str]]:
+    """Note each statement that the catalogue is asked: by SQLite itself, since reads of a file go past SQLAlchemy."""
+    asked: list[str] = []
+    engine = repo._ctx.catalog._engines.whole
+    of_file = engine.dialect.name == "sqlite"
+
+    def trace(connection: Any, *_: object) -> None:
+        connection.set_trace_callback(asked.append)
+
+    def note(*call: Any) -> None:
+        asked.append(call[2])
+
+    kind, listener = ("checkout", trace) if of_file else ("before_cursor_execute", note)
+    event.listen(engine, kind, listener)
+    try:
+        yield asked
+    finally:
+        event.remove(engine, kind, listener)
+        if of_file:
+            engine.dispose()  # its connections would go on telling

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import event
 
 import anabranch as ab
 from anabranch.catalog import branches, history
@@ -49,16 +48,14 @@ def add_lines(repo: ab.Repository, count: int) -> None:
 @pytest.mark.long
 def test_log_and_show_ask_no_more_of_a_history_of_many_lines(repo: ab.Repository) -> None:
     stores.make_table(repo, "t")
-    asked: list[str] = []
-    event.listen(repo._ctx.catalog._engines.whole, "before_cursor_execute", lambda *told: asked.append(told[2]))
     counts = []
     for count in (40, 160):
         add_lines(repo, count)
-        asked.clear()
-        assert [c.message for c in repo.log(limit=3)] == [str(count - n) for n in (1, 2, 3)]
-        assert repo.show("main").id == f"main/{1 + sum((40, 160)[: len(counts) + 1])}"
+        with stores.listening(repo) as asked:
+            assert [c.message for c in repo.log(limit=3)] == [str(count - n) for n in (1, 2, 3)]
+            assert repo.show("main").id == f"main/{1 + sum((40, 160)[: len(counts) + 1])}"
         counts.append(len(asked))
-    assert counts[1] == counts[0]
+    assert counts[1] == counts[0] > 0
 
 
 def assert_as_a_walk_finds(repo: ab.Repository, graph: Graph, pairs: list[tuple[int, int]]) -> None:

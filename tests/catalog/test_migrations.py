@@ -155,6 +155,7 @@ def test_a_store_of_format_3_tells_the_same_after_it_is_upgraded_and_goes_on(kep
         repo.verify().raise_damages()
 
 
+@pytest.mark.long
 def test_a_process_that_dies_while_it_upgrades_leaves_format_3(kept: Catalog, store_url: str) -> None:
     for dies_after in (20, 95):
         assert Child(_upgrade_until, store_url, dies_after).join() == -signal.SIGKILL

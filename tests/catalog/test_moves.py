@@ -90,6 +90,7 @@ def test_a_listener_that_raises_undoes_all(repo: ab.Repository) -> None:
     assert repo.table("t").count() == 1
 
 
+@pytest.mark.long
 def test_branches_are_written_on_the_one_road_alone() -> None:
     """Statements that write the tables of branches and their moves stand in `catalog/moves.py` and nowhere else."""
     written = {

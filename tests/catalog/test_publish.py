@@ -277,6 +277,7 @@ KEY_VALUES = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(
     max_examples=25,
     deadline=None,

@@ -83,6 +83,7 @@ def test_a_writer_that_was_stopped_stops_others_for_a_set_time_only(store: Store
         assert ids(repo, "t") == [1, 3]
 
 
+@pytest.mark.long
 def test_a_server_that_does_not_answer_is_told_after_a_set_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://bob@127.0.0.1:{silent.getsockname()[1]}/db"

@@ -97,6 +97,13 @@ def test_a_statement_that_makes_no_sense_is_told_with_the_catalogue(repo: ab.Rep
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("error", [TypeError, AttributeError, KeyError])
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_bug_is_not_told_as_a_damaged_store(repo: ab.Repository, kind: str, error: type[Exception]) -> None:
+    with pytest.raises(error, match="a slip"), getattr(repo._ctx.catalog, kind)():
+        raise error("a slip")
+
+
 def test_a_closed_catalogue_opens_again_when_it_is_used(repo: ab.Repository) -> None:
     make_table(repo, "t")
     repo.close()

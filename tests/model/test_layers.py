@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import threading
+from dataclasses import replace
 
 from anabranch.model.ids import ObjectId, SchemaId
 from anabranch.model.intervals import IntervalIndex
 from anabranch.model.layers import Bounds, LayerIndex, Layers
-from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
+from anabranch.model.objects import KeyRange, Layer, Members, StoredObject, may_meet
 
 
 def _layer(number: int, key_range: KeyRange | None, turn: int = 0) -> Layer:
@@ -60,3 +62,21 @@ def test_layers_that_may_hold_a_key_are_found_in_their_order_also_over_others() 
         x for x in whole if x.object.key_range is None or any(may_meet(x.object.key_range, _range(k, k)) for k in keys)
     )
     assert whole.near(_range(3, 290), keys) == near
+
+
+def test_threads_that_read_manifests_do_not_wait_for_each_other_for_ever() -> None:
+    inside, other = _layer(1, None).object, Layers([_layer(0, None)])
+    listing = threading.Thread(target=lambda: list(other), daemon=True)
+
+    def read(_: StoredObject) -> list[StoredObject]:
+        listing.start()
+        listing.join(0.1)
+        return [inside]
+
+    manifest = replace(_layer(2, None), object=replace(inside, kind="manifest", members=Members(1, 10, 1)))
+    layers = Layers([manifest], read)
+    threads = [threading.Thread(target=lambda: layers.inline, daemon=True), listing]
+    threads[0].start()
+    for thread in threads:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in threads)

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, func, select, update
+from sqlalchemy import func, select, update
 
 import anabranch as ab
 from anabranch.catalog import tables as t
 from anabranch.model.layers import Layers
+from tests.catalog.stores import listening
 from tests.connect import ROOT
 
 SMALL = ab.Settings(
@@ -121,13 +122,10 @@ def test_opening_asks_as_much_of_the_catalogue_whatever_the_number_of_objects(tm
             load(repo, rows)
             repo._ctx.known_objects.clear()
             repo._ctx.known_objects._views.clear()
-            asked: list[str] = []
-            listen = lambda *told: asked.append(told[2])  # noqa: B023, E731
-            event.listen(repo._ctx.catalog._engines.whole, "before_cursor_execute", listen)
-            assert repo.table("t").get(1) == {"id": 1, "v": 1}
-            event.remove(repo._ctx.catalog._engines.whole, "before_cursor_execute", listen)
+            with listening(repo) as asked:
+                assert repo.table("t").get(1) == {"id": 1, "v": 1}
             statements.append(len(asked))
-    assert statements[0] == statements[1]
+    assert statements[0] == statements[1] > 0
 
 
 def test_histories_diffs_blame_and_merges_tell_of_the_objects(repo: ab.Repository) -> None:

@@ -114,6 +114,8 @@ def arrow_fields(columns: Sequence[Column]) -> pa.Schema:
 
 def key_value(value: Any, type_: DataType) -> KeyValue | None:
     """Turn a Python value of a key into its comparable form; None if it has none."""
+    if type(value) in (int, str):
+        return value  # type: ignore[no-any-return]
     if isinstance(value, datetime):
         moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value
         delta = moment - datetime(1970, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -23,23 +23,19 @@ class FileReader:
     dialect = SimpleNamespace(name="sqlite")
 
     def __init__(self, connection: FileConnection, open_over: Callable[[FileConnection], Connection]) -> None:
-        self._connection, self._open_over = connection, open_over
-
-    def run(self, text: str, values: Mapping[str, Any], of_json: Sequence[str]) -> FoundRows:
-        """Run a statement."""
-        return FoundRows(self._connection.execute(text, values), of_json)
+        self.file, self._open_over = connection, open_over
 
     @cached_property
     def _whole(self) -> Connection:
-        return self._open_over(self._connection)
+        return self._open_over(self.file)
 
     def end(self) -> bool:
         """End the transaction; return whether the connection can begin another."""
         if "_whole" in self.__dict__:
             self._whole.close()
             return False
-        if self._connection.in_transaction:
-            self._connection.rollback()
+        if self.file.in_transaction:
+            self.file.rollback()
         return True
 
     def __getattr__(self, name: str) -> Any:

@@ -64,15 +64,24 @@ def _records() -> Any:
 
 def find(cx: Connection, id_: str) -> MergeRecord | None:
     """Find an open merge."""
-    row = cx.execute(sa.select(t.open_merges).where(t.open_merges.c.id == id_)).first()
+    row = _found(cx, {"id": id_}).first()
     return _record(row) if row else None
+
+
+@prepared
+def _found() -> Any:
+    return sa.select(t.open_merges).where(t.open_merges.c.id == sa.bindparam("id"))
 
 
 def settled(cx: Connection, id_: str) -> dict[ThingId, bytes]:
     """Read the settled rows, by table."""
+    return {ThingId(row.thing_id): row.content for row in _settled(cx, {"id": id_})}
+
+
+@prepared
+def _settled() -> Any:
     c = t.settled_rows.c
-    rows = cx.execute(sa.select(c.thing_id, c.content).where(c.open_id == id_))
-    return {ThingId(row.thing_id): row.content for row in rows}
+    return sa.select(c.thing_id, c.content).where(c.open_id == sa.bindparam("id"))
 
 
 def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], rows: Mapping[ThingId, bytes]) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, func, select
+from sqlalchemy import Connection, Select, bindparam, func, select
 
 from anabranch.catalog import entries
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import Lines, clock
 from anabranch.catalog.manifests import changed, changed_id, in_order, linking
+from anabranch.catalog.prepared import prepared
 from anabranch.catalog.views import KnownObjects, learn
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
@@ -35,7 +37,7 @@ def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -
     for ranges in _ranges(cx, legs, things):
         for line, low, high in ranges:
             where = {"line": line, "low": low, "high": high, "things": list(things)}
-            for described in cx.scalars(_OPERATIONS, where):
+            for described in _operations(cx, where).scalars():
                 found += [o for o in described if found[-1:] != [o]]
     return tuple(found)
 
@@ -81,7 +83,7 @@ def schema_runs(cx: Connection, base: Position, legs: Sequence[Leg], things: Seq
 
 def _schemas(cx: Connection, ranges: Ranges, things: Sequence[ThingId]) -> Iterator[SchemaId]:
     for line, low, high in ranges:
-        yield from cx.scalars(_SCHEMAS, {"line": line, "low": low, "high": high, "things": list(things)})
+        yield from _had(cx, {"line": line, "low": low, "high": high, "things": list(things)}).scalars()
 
 
 def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> Iterator[Ranges]:
@@ -111,34 +113,36 @@ def layers_along(
     return tuple(found)
 
 
-_e, _c, _r = t.entries.c, t.changes.c, t.change_references.c
-_THINGS: BindParameter[list[str]] = bindparam("things", expanding=True)
-_REPLACED = (
-    select(_e.thing_id)
-    .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"))
-    .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried, _e.replaced)
-    .limit(1)
-)
-_CHANGES = (
-    select(_c.commit_index, _c.step, changed_id())
-    .select_from(changed())
-    .where(_c.thing_id.in_(_THINGS), _c.line_id == bindparam("line"))
-    .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
-    .order_by(_c.commit_index, *in_order())
-)
-_OPERATIONS = (
-    select(_e.operations)
-    .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"))
-    .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried)
-    .order_by(_e.commit_index)
-)
+def _on_stretch(c: Any, *columns: Any) -> Select[Any]:
+    """What a table of the catalogue says of some things on a stretch of a line."""
+    here = c.thing_id.in_(bindparam("things", expanding=True)) & (c.line_id == bindparam("line"))
+    return select(*columns).where(here, c.commit_index.between(bindparam("low"), bindparam("high")))
 
-_SCHEMAS = (
-    select(_e.schema_id)
-    .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"), _e.schema_id.is_not(None))
-    .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried, ~_e.dropped)
-    .order_by(_e.commit_index)
-)
+
+@prepared
+def _replaced() -> Any:
+    e = t.entries.c
+    return _on_stretch(e, e.thing_id).where(~e.carried, e.replaced).limit(1)
+
+
+@prepared
+def _changes() -> Any:
+    c = t.changes.c
+    query = _on_stretch(c, c.commit_index, c.step, changed_id()).select_from(changed())
+    return query.order_by(c.commit_index, *in_order())
+
+
+@prepared
+def _operations() -> Any:
+    e = t.entries.c
+    return _on_stretch(e, e.operations).where(~e.carried).order_by(e.commit_index)
+
+
+@prepared
+def _had() -> Any:
+    e = t.entries.c
+    query = _on_stretch(e, e.schema_id).where(e.schema_id.is_not(None))
+    return query.where(~e.carried, ~e.dropped).order_by(e.commit_index)
 
 
 def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: KnownObjects) -> list[Layer] | None:
@@ -147,9 +151,9 @@ def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: K
     found: list[tuple[int, ObjectId]] = []
     for line, low, high in ranges:
         where = {"line": line, "low": low, "high": high, "things": list(things)}
-        if cx.execute(_REPLACED, where).first():
+        if _replaced(cx, where).first():
             return None
-        for row in cx.execute(_CHANGES, where):
+        for row in _changes(cx, where):
             turn = turns.setdefault((line, row.commit_index, row.step), len(turns) + 1)
             found.append((turn, ObjectId(row.object_id)))
     learn(cx, [id_ for _, id_ in found], known)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from anabranch.catalog.file_reader import FileReader
+from anabranch.catalog.file_reader import FileReader, FoundRows
 from anabranch.catalog.later import Connection, sa
 
 TEXTS = Path(__file__).with_name("prepared.json")
@@ -31,10 +32,16 @@ class FileText:
     json: Sequence[str] = ()
     """The columns that hold JSON."""
 
+    @cached_property
+    def _lists(self) -> list[str]:
+        return _LIST.findall(self.sql)
+
     def expanded(self, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The text and all its values, with a placeholder for each value of a list."""
         given = {**self.fixed, **values}
-        for name in _LIST.findall(self.sql):
+        if not self._lists:
+            return self.sql, given
+        for name in self._lists:
             given |= {f"{name}_{i}": value for i, value in enumerate(given.pop(name))}
         return _LIST.sub(lambda found: _places(found[1], len(values[found[1]])), self.sql), given
 
@@ -83,15 +90,20 @@ class Prepared:
         return [column.name for column in columns if isinstance(column.type, sa.JSON)]
 
     @cached_property
+    def _reads(self) -> bool:
+        return bool(self.statement.is_select)
+
+    @cached_property
     def _is_plain(self) -> bool:
         """Whether the text says it all: it has no list parameters, and returns no JSON."""
         return not self._json and not any(x.expanding for x in self.statement.compile().binds.values())
 
     def __call__(self, cx: Connection, values: Mapping[str, Any]) -> Any:
-        """Run it with these values."""
-        if isinstance(cx, FileReader):
+        """Run it with these values; a read of a file past SQLAlchemy, which takes longer over it than SQLite."""
+        file = cx.file if isinstance(cx, FileReader) else cx.connection.dbapi_connection if self._reads else None
+        if isinstance(file, sqlite3.Connection):
             text = self.file_text
-            return cx.run(*text.expanded(values), text.json)
+            return FoundRows(file.execute(*text.expanded(values)), text.json)
         if not self._is_plain:
             return cx.execute(self.statement, values)
         text, order, fixed = self._known.get(cx.dialect.name) or self._prepare(cx)

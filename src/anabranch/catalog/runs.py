@@ -30,11 +30,11 @@ class RunRecord:
     state: str
     """running, published or failed."""
     steps: Sequence[Mapping[str, Any]]
-    commit: str | None
-    error: Mapping[str, Any] | None
     author: str
     started_at: int
-    finished_at: int | None
+    commit_hash: str | None = None
+    error: Mapping[str, Any] | None = None
+    finished_at: int | None = None
 
 
 def begin_run(cx: Connection, repository: RepositoryId, pipeline: str, output: str, author: str) -> RunRecord:
@@ -43,24 +43,19 @@ def begin_run(cx: Connection, repository: RepositoryId, pipeline: str, output: s
         select(func.max(runs.c.number)).where(runs.c.repository_id == repository, runs.c.pipeline == pipeline)
     )
     number = (newest or 0) + 1
-    made = RunRecord(
-        new_id("u"),
-        pipeline,
-        number,
-        f"run/{pipeline}-{number}",
-        output,
-        "running",
-        [],
-        None,
-        None,
-        author,
-        now(cx),
-        None,
-    )
-    row = {"id": made.id, "repository_id": repository, "pipeline": pipeline, "number": number, "branch": made.branch}
-    rest = {"output": output, "state": "running", "steps": [], "author": author, "started_at": made.started_at}
-    cx.execute(runs.insert(), [{**row, **rest}])
-    return made
+    begun: dict[str, Any] = {
+        "id": new_id("u"),
+        "pipeline": pipeline,
+        "number": number,
+        "branch": f"run/{pipeline}-{number}",
+        "output": output,
+        "state": "running",
+        "steps": [],
+        "author": author,
+        "started_at": now(cx),
+    }
+    cx.execute(runs.insert(), [{"repository_id": repository, **begun}])
+    return RunRecord(**begun)
 
 
 def end_run(
@@ -96,17 +91,4 @@ def list_expectations(cx: Connection, run_ids: Sequence[str]) -> list[Row[Any]]:
 
 
 def _record(row: Row[Any]) -> RunRecord:
-    return RunRecord(
-        row.id,
-        row.pipeline,
-        row.number,
-        row.branch,
-        row.output,
-        row.state,
-        row.steps,
-        row.commit_hash,
-        row.error,
-        row.author,
-        row.started_at,
-        row.finished_at,
-    )
+    return RunRecord(**{name: getattr(row, name) for name in RunRecord.__dataclass_fields__})

@@ -65,6 +65,8 @@ class Catalog:
         self._joined, self._making = threading.local(), threading.Lock()
         self._made: _SqlalchemyEngines | None = None
         self._idle: list[files.FileConnection] = []
+        self.has_damage: Callable[[Connection], bool] = lambda _: True
+        """Checks every row. Injected, as checks are a room above; without it, what can't be read is damage."""
 
     @classmethod
     def at_file(cls, path: str) -> Catalog:
@@ -200,6 +202,8 @@ class Catalog:
         Nothing is committed here and no other connection is opened: the caller commits, or rolls all of it back.
         """
         _check_joined(cx)
+        if self._file and not cx.in_transaction():
+            cx.begin()  # prepared reads go past SQLAlchemy, which has to know what the caller's rollback() ends
         if self._file and not cx.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
             # The driver begins by itself only before a write; a savepoint alone would be committed when it ends.
             cx.connection.cursor().execute(self._begin_writing)
@@ -319,18 +323,27 @@ class Catalog:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Turn errors over misshapen values into `Corrupt`.
-
-        Transactions are short and do little but read rows, so hardly anything else in them can raise these errors.
-        """
+        """Turn errors over misshapen values into `Corrupt`; any other such error is a bug, and stays what it is."""
         try:
             yield
         except AnabranchError:
             raise
         except (*MISSHAPEN, sa.exc.InvalidRequestError) as error:
+            if not self._is_damaged():
+                raise
             message = f"the catalogue {self._described} says what can't be read: {type(error).__name__}: {error}"
-            hint = "restore it from a backup; if `ana verify` finds nothing, this is a bug (--debug shows where)"
+            hint = "`ana verify` lists all damages; restore the catalogue from a backup"
             raise Corrupt(message, hint=hint) from error
+
+    def _is_damaged(self) -> bool:
+        """Whether a check of every row finds damage; Python's errors don't say whether a value or the code is wrong."""
+        try:
+            with self._reading() as cx:
+                return self.has_damage(cx)
+        except MISSHAPEN:
+            return True
+        except AnabranchError as error:
+            return isinstance(error, Corrupt)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -122,7 +122,8 @@ class Layers(Sequence[Layer]):
     def _own(self) -> tuple[Layer, ...]:
         if not any(x.object.members for x in self._linked):
             return self._linked
-        parts = (self._opened(n) if x.object.members else (x,) for n, x in enumerate(self._linked))
+        # Not by iteration: Python 3.11 locks each cached property for all instances, and `_all` waits for this one.
+        parts = (self._opened(n)._linked if x.object.members else (x,) for n, x in enumerate(self._linked))
         return tuple(layer for part in parts for layer in part)
 
     @cached_property

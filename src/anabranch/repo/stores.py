@@ -135,6 +135,19 @@ def drop(location: str, repository: str) -> None:
 
 def reach(location: str, settings: Settings, *, create: bool) -> Catalog:
     """Reach the catalogue of a store; with `create` also one that is not there yet."""
+    found = _reach(location, settings, create)
+    found.has_damage = _has_damage
+    return found
+
+
+def _has_damage(cx: Connection) -> bool:
+    from anabranch.catalog.checks.catalog import check_catalog
+
+    damages, _ = check_catalog(cx)
+    return bool(damages)
+
+
+def _reach(location: str, settings: Settings, create: bool) -> Catalog:
     if is_server(location) or "://" in location:
         return Catalog.at_server(location, settings.server)
     folder = Path(location) / FOLDER

@@ -19,7 +19,8 @@ from tests.catalog.stores import ids, make_table, own_objects, put
 store = stores.store
 repo = stores.repo
 
-FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0, manifest_object_limit=2000))
+"""Each object of rows is a file, and no other file is written."""
 
 
 @pytest.fixture

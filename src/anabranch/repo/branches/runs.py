@@ -64,7 +64,7 @@ def _document(r: RunRecord) -> dict[str, Any]:
         "state": r.state,
         "output": r.output,
         "branch": r.branch,
-        "commit": r.commit,
+        "commit": r.commit_hash,
         "error": r.error,
         "author": r.author,
         "started_at": to_datetime(r.started_at),
