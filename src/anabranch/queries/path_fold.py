@@ -94,12 +94,12 @@ def last_turns(path: Path, cells: Mapping[str, Column], row: str, access: Access
 def labelled_keys(
     state: TableState, layers: Mapping[int, Sequence[Layer]], access: Access, sources: Sources, keys: str
 ) -> Query:
-    """The numbers of the layers that touch one of these keys."""
+    """The numbers of the layers that touch one of these keys, and how many each touches."""
     plan = _PathFold(state, (), access, sources, keys, False)
     label = "_ana_group"
     whole = q.union_all([plan.keys_of(inside, n, label) for n, inside in layers.items()])
-    found = q.select([q.col(label)], q.subquery(whole, "l"))
-    found.set("distinct", exp.Distinct())
+    found = q.select([q.col(label), q.aliased(exp.Count(this=exp.Star()), "n")], q.subquery(whole, "l"))
+    found.set("group", exp.Group(expressions=[q.col(label)]))
     return Query(found, sources.named)
 
 

@@ -87,6 +87,14 @@ def test_a_rule_decides_what_does_not_go_together(
     assert told(merged(*(None if side is None else row(side) for side in (base, ours, theirs)), rule)) == result
 
 
+@pytest.mark.parametrize("rule", ["conflict", "ours", "theirs", "newest"])
+def test_a_file_that_came_back_as_it_was_does_not_stand_against_a_delete(rule: str) -> None:
+    base, back = row("p1 a2", 1), row("a2 p1", 5)
+    assert merged(base, back, None, rule) == merged(base, None, back, rule) == MergedFile(None)
+    assert merge_file(base, back, None, "conflict", lambda _: b"", sure=False).conflict == "update/delete"
+    assert merged(base, back._replace(mode=0o755), None).conflict == "update/delete"
+
+
 def test_the_newest_is_the_one_that_was_written_later() -> None:
     old, new = row("p2", 5), row("p3", 6)
     assert merged(row("p1"), old, new, "newest").row == new

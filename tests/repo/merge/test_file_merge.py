@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.engines.duck import DuckEngine
+from anabranch.queries.query import Query
 
 
 @pytest.fixture
@@ -31,6 +34,32 @@ def contents(repo: ab.Repository, at: str = "main") -> dict[str, str]:
 
 def kinds(error: pytest.ExceptionInfo[ab.MergeConflict]) -> dict[str, str]:
     return {row["path"]: row["kind"] for row in error.value.conflicts.files.rows()}
+
+
+def test_commits_of_which_nothing_stays_are_not_rewritten_one_by_one(
+    repo: ab.Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log that both sides append to: what the merge asks does not grow with their commits."""
+    asked: list[Query] = []
+    fetch = DuckEngine.fetch
+
+    def counted(self: DuckEngine, query: Query) -> pa.Table:
+        asked.append(query)
+        return fetch(self, query)
+
+    monkeypatch.setattr(DuckEngine, "fetch", counted)
+    write(repo, "main", append_log="0\n", put_x="x")
+    counts = []
+    for count in (3, 12):
+        repo.branch(f"dev{count}")
+        for n in range(count):
+            write(repo, f"dev{count}", append_log=f"{count} {n}\n")
+        write(repo, "main", append_log="main\n")
+        asked.clear()
+        repo.merge(f"dev{count}", into="main")
+        counts.append(len(asked))
+    assert counts[1] <= counts[0] + 2, counts
+    assert contents(repo)["log"].splitlines()[-12:] == [f"12 {n}" for n in range(12)]
 
 
 def test_appends_of_several_sources_follow_one_another_and_are_taken_once(repo: ab.Repository) -> None:

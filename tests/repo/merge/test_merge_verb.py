@@ -435,6 +435,7 @@ def test_a_merge_killed_at_any_step_is_there_whole_or_not_at_all(store: Store) -
             assert a_of(repo) == {n: n for n in range(1, 100)}, step
             assert merged == (repo.show(f"source_{step}").hash in told.parents)
             assert merged or told.hash == before or told.message == f"merge {step - 1}"
-            repo.verify().raise_damages()
+            if step % crash.VERIFY_EVERY == 1:
+                repo.verify().raise_damages()
             before = told.hash
         assert seen == {False, True}

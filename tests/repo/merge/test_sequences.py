@@ -50,6 +50,7 @@ def test_a_conflict_changes_nothing(duck: ab.Repository) -> None:
     assert duck.open_sequences() == []
 
 
+@pytest.mark.long
 def test_a_conflict_waits_until_it_is_resolved_over_processes(duck: ab.Repository, tmp_path: Path) -> None:
     theirs, before = parted(duck), shown(duck)
     kept = duck.start_cherry_pick("ours..theirs", on="ours")
@@ -141,6 +142,7 @@ STEPS: list[tuple[list[tuple[Any, ...]], list[str], list[int]]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("steps", "messages", "values"), STEPS)
 def test_a_rebase_does_what_its_steps_say(
     duck: ab.Repository, steps: list[tuple[Any, ...]], messages: list[str], values: list[int]

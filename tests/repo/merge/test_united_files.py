@@ -159,6 +159,7 @@ def test_a_file_in_the_place_of_a_folder_is_told_as_one_after_another_tells_it(
     assert [c["kind"] for c in clashes] == ["file/folder"]
 
 
+@pytest.mark.long
 def test_objects_that_are_files_tell_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files_only = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
     with ab.init(tmp_path / "store", engine="duck", settings=files_only) as repo:
@@ -191,6 +192,7 @@ ACTS: list[Callable[[random.Random, int], Act]] = [
 RULES = [{}, {}, {"files:**": "concat"}, {"files:**": "theirs"}, {"files:**": "lines"}, {"*": "ours"}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(n, marks=pytest.mark.more) for n in range(3, 80))])
 def test_random_sources_come_to_the_same_in_both_ways_and_so_do_merges_after(
     duck: ab.Repository, monkeypatch: pytest.MonkeyPatch, seed: int

@@ -18,6 +18,7 @@ FileRule = Literal["conflict", "ours", "theirs", "newest", "concat", "lines", "f
 MOVED = "moved to "
 PREFIX = "files:"
 """The prefix of a rule for files; a pattern follows."""
+_DESCRIPTION = ("mode", "media_type", "properties")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ def merge_file(
     """Merge one path that both sides touched. Without `sure`, the base's content is unknown (a criss-cross)."""
     if not sure:
         base = _common(ours, theirs)
+    elif (ours is None or theirs is None) and _is_unchanged(base, ours or theirs):
+        return MergedFile(None)
     if ours is None or theirs is None:
         return _with_one(base, ours, theirs, rule)
     refs = _united_refs(base, ours, theirs)
@@ -102,6 +105,13 @@ def _with_one(base: FileRow | None, ours: FileRow | None, theirs: FileRow | None
         new = tuple(r for r in there.blocks if r.key not in known)
         return MergedFile(_sized(there._replace(blocks=new)) if new else None)
     return MergedFile(ours, f"delete/{did}" if ours is None else f"{did}/delete")
+
+
+def _is_unchanged(base: FileRow | None, row: FileRow | None) -> bool:
+    """Whether a side has the base's writes and description, however they came back to it."""
+    if base is None or row is None:
+        return base is row
+    return _did(base, row) == "update" and all(getattr(base, name) == getattr(row, name) for name in _DESCRIPTION)
 
 
 def _did(base: FileRow | None, row: FileRow) -> str:
@@ -176,7 +186,7 @@ def _only(refs: Sequence[BlockRef], *others: Sequence[BlockRef]) -> list[BlockRe
 def _described(base: FileRow | None, ours: FileRow, theirs: FileRow, merged: FileRow, rule: FileRule) -> MergedFile:
     """Merge a file's metadata: each cell from the side that changed it."""
     described: dict[str, Any] = {"written_at": max(ours.written_at, theirs.written_at)}
-    for column in ("mode", "media_type", "properties"):
+    for column in _DESCRIPTION:
         before, mine, other = (getattr(row, column) if row else None for row in (base, ours, theirs))
         if mine != other and other != before:
             if mine != before and rule not in ("ours", "theirs", "newest"):

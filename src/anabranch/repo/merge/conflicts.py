@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ class TableConflicts(Relation):
         from anabranch.frames.output import to_dicts
 
         chosen = self._chosen(key, where, args)
-        return list(islice((described for row in to_dicts(chosen) for described in self._conflicts_of_row(row)), limit))
+        return list(islice(self._described(to_dicts(chosen)), limit))
 
     def _chosen(self, key: Any, where: str | None, args: Mapping[str, Any] | None) -> pa.Table:
         if key is None and where is None:
@@ -145,19 +145,23 @@ class TableConflicts(Relation):
         schema = self.decision.schema
         return schema.key_columns if schema.has_key else ()
 
-    def _conflicts_of_row(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _described(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         from anabranch.queries.three_way import BASE, KIND, OURS, THEIRS, conflict_of, there, value_of
 
-        key = {k.name: row[k.id] for k in self._keys}
-        names = {"base": BASE, "ours": OURS, "theirs": THEIRS}
-        if row[KIND] is not None:
-            sides = {name: self._row(row, side) if row[there(side)] else None for name, side in names.items()}
-            yield {"key": key, "kind": row[KIND], "column": None, **sides}
-        word = "update/update" if row[there(BASE)] else "insert/insert"
-        for c in self.decision.cells:
-            if row[conflict_of(c)]:
-                cells = {name: row[value_of(c, side)] for name, side in names.items()}
-                yield {"key": key, "kind": word, "column": c.name, **cells}
+        keys, names = [(k.name, k.id) for k in self._keys], {"base": BASE, "ours": OURS, "theirs": THEIRS}
+        cells = [
+            (c.name, conflict_of(c), [(name, value_of(c, side)) for name, side in names.items()])
+            for c in self.decision.cells
+        ]
+        for row in rows:
+            key = {name: row[id_] for name, id_ in keys}
+            if row[KIND] is not None:
+                sides = {name: self._row(row, side) if row[there(side)] else None for name, side in names.items()}
+                yield {"key": key, "kind": row[KIND], "column": None, **sides}
+            word = "update/update" if row[there(BASE)] else "insert/insert"
+            for column, conflict, values in cells:
+                if row[conflict]:
+                    yield {"key": key, "kind": word, "column": column, **{name: row[v] for name, v in values}}
 
     def _row(self, row: dict[str, Any], side: str) -> dict[str, Any]:
         from anabranch.queries.three_way import value_of

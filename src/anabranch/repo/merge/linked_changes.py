@@ -47,11 +47,11 @@ class LinkedChanges:
     def steps(self, keys: Kept | None) -> list[Statement]:
         """Theirs' changes in order: linked as they are, or rewritten without the rows that both sides touched."""
         path = self.sides.to_theirs or ()
-        touched = self._touched_by(keys, path)
+        met = self._met_rows(keys, path)
         steps = []
         for turn in sorted({x.turn for x in path}):
-            inside = [x for x in path if x.turn == turn]
-            whole = [x for x in inside if x not in touched and self._fits(x)]
+            inside = [x for x in path if x.turn == turn and met.get(x.object.id) != x.object.row_count]
+            whole = [x for x in inside if x.object.id not in met and self._fits(x)]
             objects = [NewObject(x.object) for x in whole]
             objects += self._rewritten([x for x in inside if x not in whole], keys)
             if objects:
@@ -74,18 +74,18 @@ class LinkedChanges:
         """Columns that theirs dropped but the merge shows: values that theirs gave them earlier don't count."""
         return {i for c in self.decision.cells if not self.sides.theirs.schema.written_as(c) for i in c.ids}
 
-    def _touched_by(self, keys: Kept | None, path: Sequence[Layer]) -> list[Layer]:
-        """The objects that hold one of these keys."""
+    def _met_rows(self, keys: Kept | None, path: Sequence[Layer]) -> dict[ObjectId, int]:
+        """The objects that hold one of these keys, and how many; of one that holds no others nothing stays."""
         if keys is None or not keys.row_count:
-            return []
+            return {}
         near = [x for x in path if may_meet(x.object.key_range, keys.key_range)]
         if len(near) < 2:  # A single object is rewritten even if it is only near such a row.
-            return near
+            return {x.object.id: 0 for x in near}
         sources = Sources()
         state = self._as_merged(self.sides.theirs)
         query = labelled_keys(state, dict(enumerate([x] for x in near)), self.access, sources, sources.add(keys.source))
         found = self.engine.fetch(query)
-        return [near[n] for n in found.column(0).to_pylist()]
+        return {near[n].object.id: met for n, met in zip(*(c.to_pylist() for c in found.columns), strict=True)}
 
     def _rewritten(self, layers: Sequence[Layer], keys: Kept | None) -> list[NewObject]:
         """One step's changes, without these keys and without columns that nobody sees."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from anabranch.catalog import commits, history
-from anabranch.catalog.store import Connection, lock_repository
+from anabranch.catalog.store import lock_repository
 from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit, Origin
@@ -81,8 +81,7 @@ def work_out(
     """Merge the sources into the target's draft, in the order given."""
     merged = Merged(target, (), Conflicts(), [], set(), [])
     try:
-        with ctx.catalog.read() as cx:
-            _check_rules(ctx, cx, target, sources, how)
+        _check_rules(ctx, target, sources, how)
         _merge_all(ctx, merged, sources, how, stop_at_conflicts)
         with ctx.catalog.read() as cx:
             heads = [history.head(cx, source) for source in target.merged]
@@ -117,17 +116,18 @@ def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: H
             break
 
 
-def _check_rules(ctx: Context, cx: Connection, target: Target, sources: Sequence[Position], how: How) -> None:
+def _check_rules(ctx: Context, target: Target, sources: Sequence[Position], how: How) -> None:
     """Refuse rules that name a table or column on no side."""
     if all(name == EVERYWHERE or name.startswith(PREFIX) for name in how.rules):
         read_rules(how.rules, [])
         return
     sides = []
-    for at in (target.clock, *(history.clock(cx, s) for s in sources)):
-        tables = list_tables(ctx, cx, at, None)
-        named = [t for t in tables if any(name == t.name or name.startswith(f"{t.name}.") for name in how.rules)]
-        known = {t.name: table_state(ctx, cx, at, t.id, t.name).schema for t in named}
-        sides.append({**{t.name: None for t in tables}, **known})
+    with ctx.catalog.read() as cx:
+        for at in (target.clock, *(history.clock(cx, s) for s in sources)):
+            tables = list_tables(ctx, cx, at, None)
+            named = [t for t in tables if any(name == t.name or name.startswith(f"{t.name}.") for name in how.rules)]
+            known = {t.name: table_state(ctx, cx, at, t.id, t.name).schema for t in named}
+            sides.append({**{t.name: None for t in tables}, **known})
     read_rules(how.rules, sides)  # type: ignore[arg-type]
 
 

@@ -72,8 +72,8 @@ class OpenConflicts(ABC):
     @property
     def conflicts(self) -> Conflicts:
         """The conflicts left to resolve, with the branch as it is now."""
-        self._read_again()
-        with self._ctx.catalog.read() as cx:
+        with self._ctx.catalog.one_state(), self._ctx.catalog.read() as cx:
+            self._read_again()
             head = need_branch(self._ctx, cx, self.into).position
         now = (head, self._record.version)
         if self._conflicts is None or self._conflicts[:2] != now:

@@ -65,6 +65,7 @@ class SideReader:
         default_factory=dict, repr=False, compare=False
     )
     _ways: dict[tuple[ThingId, ...], tuple[Layer, ...] | None] = field(default_factory=dict, repr=False, compare=False)
+    _tables: dict[tuple[ThingId, str], TableState] = field(default_factory=dict, repr=False, compare=False)
 
     def states(self, things: Iterable[ThingId]) -> dict[ThingId, ThingSide]:
         """The things that exist here."""
@@ -158,8 +159,11 @@ class SideReader:
         drafted = self.draft.things.get(side.id)
         if drafted is not None:
             return draft_state(drafted)
-        with self.ctx.catalog.read() as cx:
-            return table_state(self.ctx, cx, self.clock, side.id, side.path)
+        known = side.id, side.path
+        if known not in self._tables:
+            with self.ctx.catalog.read() as cx:
+                self._tables[known] = table_state(self.ctx, cx, self.clock, *known)
+        return self._tables[known]
 
 
 def _check_columns(made: ThingSide) -> dict[str, frozenset[ColumnId]]:
