@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[1] / "examples" / "flights" / "run"
 
 
+@pytest.mark.long
 def test_the_pipeline_of_flights_tells_its_whole_story(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"}
@@ -18,7 +21,7 @@ def test_the_pipeline_of_flights_tells_its_whole_story(tmp_path: Path) -> None:
     for said in (
         "clean_flights: departed  dropped, 37 rows break it",
         "(exit code 9)",
-        "daily_delays: incremental (clean_flights changed)",
+        "daily_delays: incremental (clean_flights changed)  1 updated",
         "Nothing to do: no input changed.",
         "from story@",
     ):

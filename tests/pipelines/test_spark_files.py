@@ -10,6 +10,7 @@ import pytest
 import anabranch as ab
 from anabranch import pipelines as dp
 from anabranch.jobs.dealt import files
+from anabranch.pipelines.spark_declarations import session_reads
 
 SPEC = """
 name: sales
@@ -43,7 +44,10 @@ def best_day() -> DataFrame:
     return spark.sql("SELECT day FROM daily ORDER BY total DESC, day LIMIT 1")
 """
 
-SQL = "CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM daily;"
+SQL = """
+CREATE OR REFRESH MATERIALIZED VIEW counted USING parquet PARTITIONED BY (n) CLUSTER BY (n)
+AS SELECT count(*) AS n FROM daily;
+"""
 
 
 def written(folder: Path, python: str = PYTHON, sql: str | None = SQL) -> Path:
@@ -83,6 +87,17 @@ def test_a_pipeline_of_spark_runs_unmodified_and_again_without_a_spark_job(tmp_p
 
 def sizes(shard: Any) -> list[dict[str, Any]]:
     return [{"path": file.path, "size": file.size} for file in shard.files("raw")]
+
+
+def test_tables_are_found_in_texts_that_are_partly_computed() -> None:
+    def reads(spark: Any, city: str) -> None:
+        spark.sql(f"SELECT * FROM totals JOIN {city}_days USING (day) WHERE city = '{city}' LIMIT {len(city)}")
+        spark.sql("SELECT * FROM customers WHERE city = '" + city + "'")
+        spark.table(f"orders")  # noqa: F541
+        spark.table(city)
+        spark.sql(city)
+
+    assert session_reads(reads) == ["totals", "customers", "orders"]
 
 
 HEAD = "from pyspark import pipelines as dp\n"

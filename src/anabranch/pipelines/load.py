@@ -42,7 +42,7 @@ def find_spec(folder: Path) -> Path:
             raise InvalidRequest(f"{place} has {both}", hint="name one of them with --spec")
         if found:
             return found[0]
-    hint = "`ana pipeline init` makes one"
+    hint = "`ana pipeline init NAME` makes one"
     raise NotFound(f"there is no {SPEC_NAMES[0]} in {folder} or above it", hint=hint)
 
 

@@ -84,8 +84,33 @@ def session_reads(function: Callable[..., Any]) -> list[str]:
     found: list[str] = []
     for node in ast.walk(tree):
         match node:
-            case ast.Call(ast.Attribute(_, "table"), [ast.Constant(str(name)), *_]):
-                found.append(name)
-            case ast.Call(ast.Attribute(_, "sql"), [ast.Constant(str(text)), *_]):
-                found += [r.name for r in find_references(text) if not r.frame]
-    return list(dict.fromkeys(found))
+            case ast.Call(ast.Attribute(_, "table"), [name, *_]):
+                found.append(_written(name))
+            case ast.Call(ast.Attribute(_, "sql"), [text, *_]):
+                found += _tables_in(_written(text))
+    return [name for name in dict.fromkeys(found) if _COMPUTED not in name]
+
+
+_COMPUTED = "_computed_when_called_"
+"""Stands for the parts of a text that only a call knows."""
+
+
+def _written(node: ast.AST) -> str:
+    """The text that an expression writes out: a literal, an f-string or a sum of such."""
+    match node:
+        case ast.Constant(str(text)):
+            return text
+        case ast.JoinedStr(parts):
+            return "".join(map(_written, parts))
+        case ast.BinOp(left, ast.Add(), right):
+            return _written(left) + _written(right)
+    return _COMPUTED
+
+
+def _tables_in(text: str) -> list[str]:
+    try:
+        return [r.name for r in find_references(text) if not r.frame]
+    except InvalidRequest:
+        if _COMPUTED in text:
+            return []
+        raise

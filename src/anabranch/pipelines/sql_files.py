@@ -111,6 +111,10 @@ def _clause(cursor: Cursor, clauses: _Clauses) -> None:
         clauses.refresh, clauses.group = "incremental_by", cursor.name("a column")
     elif cursor.accept("APPEND"):
         clauses.refresh = "append"
+    elif cursor.accept("USING"):
+        cursor.name("a format")  # how rows lie in files is the store's to decide
+    elif cursor.accept("PARTITIONED", "BY") or cursor.accept("CLUSTER", "BY"):
+        cursor.in_brackets(lambda: cursor.name("a column"))
     elif cursor.accept("COMMENT"):
         clauses.comment = cursor.string()
     elif cursor.accept("TBLPROPERTIES"):

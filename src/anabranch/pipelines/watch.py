@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import AnabranchError
 from anabranch.pipelines.datasets import Pipeline
-from anabranch.pipelines.run import RunRequest, RunResult, only_runner, output_repository, run_alone
+from anabranch.pipelines.run import Notify, RunRequest, RunResult, only_runner, output_repository, run_alone
 
 if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
@@ -22,6 +22,7 @@ def watch(
     every_seconds: float = 2.0,
     stop: Callable[[], bool] = lambda: False,
     notify: Callable[[RunResult | AnabranchError], None] = lambda _: None,
+    notify_step: Notify = lambda _: None,
     author: str | None = None,
 ) -> None:
     """Run a pipeline now and whenever its inputs moved, until `stop()`; several commits make one run.
@@ -32,7 +33,7 @@ def watch(
     with only_runner(repo, pipeline.name):
         while not stop():
             try:
-                done = run_alone(repo, pipeline, RunRequest(on, author=author))
+                done = run_alone(repo, pipeline, RunRequest(on, author=author, notify=notify_step))
                 if done.run is not None:
                     notify(done)
             except AnabranchError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.failures import BadUsage
+from anabranch.cli.failures import BadUsage, report
 from anabranch.cli.options import CommandGroup
 from anabranch.cli.output.tables import Heading, print_table
 from anabranch.cli.output.text import clean, emit, emit_json, local, number, paint
@@ -151,22 +151,28 @@ def watch_(session: Session, spec: str | None, on: str | None, every_seconds: fl
     from anabranch.pipelines.watch import watch
 
     pipeline = _load(session, spec)
-    emit(f"Watching the inputs of {pipeline.name}; Ctrl-C ends it.")
+    if not session.json:
+        emit(f"Watching the inputs of {clean(pipeline.name)}; Ctrl-C ends it.")
 
     def notify(found: RunResult | AnabranchError) -> None:
         if isinstance(found, AnabranchError):
-            emit(paint(f"error: {clean(str(found))}", "red"))
+            report(found, session)
         else:
             _show(session, found)
 
-    watch(
-        session.repo,
-        pipeline,
-        on=_output(session, pipeline, on),
-        every_seconds=every_seconds,
-        notify=notify,
-        author=session.author,
-    )
+    try:
+        watch(
+            session.repo,
+            pipeline,
+            on=_output(session, pipeline, on),
+            every_seconds=every_seconds,
+            notify=notify,
+            notify_step=lambda step: None if session.json else _show_step(step),
+            author=session.author,
+        )
+    except KeyboardInterrupt as interrupt:
+        if hasattr(interrupt, "__notes__"):  # in the middle of a run
+            raise
 
 
 @command.command("status")
