@@ -97,13 +97,11 @@ def test_metadata_commands_load_sqlalchemy_at_most(shop: Ana, arguments: list[st
     assert imported(*arguments) == {"sqlalchemy"}
 
 
-@pytest.mark.parametrize("arguments", [["ls"], ["ls", "HEAD"], ["table", "show", "orders", "--schema"]])
+@pytest.mark.parametrize(
+    "arguments", [["ls"], ["ls", "HEAD"], ["show"], ["show", "-v"], ["table", "show", "orders", "--schema"]]
+)
 def test_metadata_in_tables_loads_rich_and_nothing_else(shop: Ana, arguments: list[str]) -> None:
     assert imported(*arguments) == {"rich"}
-
-
-def test_a_commit_with_its_files_loads_neither_an_engine_nor_arrow(shop: Ana) -> None:
-    assert imported("show", "-v") == {"rich", "sqlalchemy"}
 
 
 def test_small_tables_start_no_jvm(shop: Ana) -> None:
@@ -139,6 +137,7 @@ def test_a_table_is_cut_to_the_terminal(shop: Ana, folder: Path) -> None:
     assert table[3].startswith("26 more columns: column_4, ")
 
 
+@pytest.mark.long
 def test_long_work_shows_its_progress_on_a_terminal_only(shop: Ana) -> None:
     assert "reading 1 file" in on_terminal("import", "t", "orders.csv", "--key", "id")
     assert execute("import", "u", "orders.csv", "--key", "id").stderr == ""

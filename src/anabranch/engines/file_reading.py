@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 Stretch = tuple[str, int, int, bytes, bytes]
 """A file, an offset in it, a size, the bytes themselves if there is no file, and their sha256."""
@@ -39,7 +40,7 @@ def run_tasks(tasks: Sequence[bytes], form: str, batches: Iterable[Any]) -> Iter
 
 def read_task(files: Iterable[FileStretches], form: str, read: Read | None = None) -> Iterator[Any]:
     """Read files as rows: `content`, `lines` or `blocks`; a process with a catalogue may pass its own `read`."""
-    return {"content": _contents, "lines": _lines, "blocks": _blocks}[form](files, read or read_stretch)
+    return {"content": _contents, "lines": _lines, "blocks": _blocks}[form](files, read or _StretchReader())
 
 
 def _contents(files: Iterable[FileStretches], read: Read) -> Iterator[Any]:
@@ -138,13 +139,25 @@ def _at_line_feeds(content: bytes) -> Any:
 # --- bytes ---
 
 
-def read_stretch(path: str, stretch: Stretch) -> bytes:
-    """Read a stretch from its object."""
-    file, start, size, content, sha256 = stretch
-    if file:
-        with open(file, "rb") as stream:
-            stream.seek(start)
-            content = stream.read(size)
-    if len(content) != size or hashlib.sha256(content).digest() != sha256:
-        raise ValueError(f"{path!r} is not what was written: its bytes in {file or 'the catalogue'} are others")
-    return content
+class _StretchReader:
+    """Reads stretches from their objects; keeps the last one open, since most neighbours lie in one."""
+
+    def __init__(self) -> None:
+        self._file = ""
+        self._stream: BinaryIO = io.BytesIO()
+
+    def __call__(self, path: str, stretch: Stretch) -> bytes:
+        file, start, size, content, sha256 = stretch
+        if file:
+            self._open(file)
+            self._stream.seek(start)
+            content = self._stream.read(size)
+        if len(content) != size or hashlib.sha256(content).digest() != sha256:
+            raise ValueError(f"{path!r} is not what was written: its bytes in {file or 'the catalogue'} are others")
+        return content
+
+    def _open(self, file: str) -> None:
+        if file != self._file:
+            self._stream.close()
+            self._stream = open(file, "rb")  # noqa: SIM115, closed before the next is opened
+            self._file = file

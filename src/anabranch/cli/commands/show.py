@@ -66,11 +66,11 @@ def _after_a_gap(lines: list[str]) -> list[str]:
 
 def _file_lines(session: Session, commit: Commit) -> list[str]:
     """A line for each file that the commit changed."""
+    if not (commit.parents and session.repo.has_file_changes(commit.hash)):
+        return []
     from anabranch.cli.output.file_diffs import file_lines
 
-    return (
-        list(file_lines(session.repo.diff(commit.parents[0], commit.hash).files, text=False)) if commit.parents else []
-    )
+    return list(file_lines(session.repo.diff(commit.parents[0], commit.hash).files, text=False))
 
 
 def _print_tables(session: Session, commit: Commit, changes: list[TableChange]) -> None:

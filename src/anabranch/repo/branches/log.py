@@ -114,6 +114,12 @@ def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
         return sorted(found, key=lambda c: c.table)
 
 
+def has_file_changes(ctx: Context, ref: str | None) -> bool:
+    """Tell whether a commit changed any versioned file."""
+    with ctx.catalog.read() as cx:
+        return any(entry.kind == "files" for entry in entries.entries_of(cx, resolve(ctx, cx, ref)))
+
+
 def _row_count(entry: Entry, own: Sequence[StoredObject], kind: str) -> int:
     """Count a change's rows of one kind; a new key counts none, since rows are rewritten but do not change."""
     return 0 if entry.replaced else sum(o.row_count for o in own if o.kind == kind)

@@ -86,10 +86,13 @@ class BlockReader:
 
     def place(self, ref: BlockRef, path: str) -> dict[str, Any]:
         """Where a block is: a file and an offset, or its bytes if the catalogue holds them."""
+        file = self.address(ref)
+        return {"file": file, "start": ref.start, "size": ref.size} if file else {"content": self.read(ref, path)}
+
+    def address(self, ref: BlockRef) -> str:
+        """The address of the file that holds a block; empty if the catalogue holds its bytes."""
         stored = self.find(ref)
-        if stored.place == "inline":
-            return {"content": self.read(ref, path)}
-        return {"file": str(self._ctx.files.address(stored)), "start": ref.start, "size": ref.size}
+        return "" if stored.place == "inline" else str(self._ctx.files.address(stored))
 
     def find(self, ref: BlockRef) -> StoredObject:
         """The pack that a block is in."""

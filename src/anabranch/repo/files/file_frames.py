@@ -56,6 +56,7 @@ class FileFrames:
     def __init__(self, ctx: Context, blocks: BlockReader, rows: Sequence[FileRow]) -> None:
         self._ctx, self._blocks, self._rows = ctx, blocks, rows
         self._sent = 0
+        self._addresses: dict[str, str] = {}
 
     def arrow(self, form: str) -> pa.Table:
         """Read all files in the process."""
@@ -98,9 +99,10 @@ class FileFrames:
         return found
 
     def _whole_at(self, row: FileRow) -> str | None:
-        leaves = self._leaves(row)
-        stored = self._blocks.find(leaves[0]) if len(leaves) == 1 else None
-        if stored is None or not stored.path or stored.size_bytes != row.size:
+        if len(row.blocks) != 1 or row.blocks[0].level:
+            return None
+        stored = self._blocks.find(row.blocks[0])
+        if not stored.path or stored.size_bytes != row.size:
             return None
         if PurePosixPath(stored.path).suffix != (_suffix(row.path) or PACK_SUFFIX):
             return None  # moved to another suffix, which readers rely on
@@ -149,10 +151,11 @@ class FileFrames:
         return form == "blocks" or (is_text and self._blocks.last_byte(ref) == b"\n")
 
     def _stretch(self, ref: BlockRef, path: str) -> Stretch:
-        place = self._blocks.place(ref, path)
-        if "file" in place:
-            return place["file"], place["start"], ref.size, b"", ref.sha256
-        content: bytes = place["content"]
+        if ref.object not in self._addresses:
+            self._addresses[ref.object] = self._blocks.address(ref)
+        if file := self._addresses[ref.object]:
+            return file, ref.start, ref.size, b"", ref.sha256
+        content = self._blocks.read(ref, path)
         self._sent += len(content)
         if self._sent <= _SENT_BYTES:
             return "", 0, ref.size, content, ref.sha256

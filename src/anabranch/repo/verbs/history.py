@@ -61,6 +61,10 @@ class HistoryVerbs(OpenedRepository):
         """List what one commit did, table by table."""
         return log_verbs.show_changes(self._ctx, ref)
 
+    def has_file_changes(self, ref: str | None = None) -> bool:
+        """Tell whether a commit changed any versioned file."""
+        return log_verbs.has_file_changes(self._ctx, ref)
+
     @overload
     def history(
         self, table: str, key: None = None, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
