@@ -7,6 +7,9 @@ PEERS := .venv-peers
 PYTEST_ARGS ?= -n 2
 PYTEST := pytest --dist loadgroup --no-loadscope-reorder --durations 40 --durations-min 0.5
 
+# Python keeps what it compiled, the tests included, also where it is told not to: that takes half a minute each time.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check quick test test-all prove test-spark-oldest bench bench-peers clean java
 
@@ -30,11 +33,11 @@ quick: $(READY) ## Run what needs neither Java nor a server: a minute
 test: java $(READY) ## Run the tests; in two processes; PYTEST_ARGS="-n 4 -k commit" is handed on
 	$(BIN)/$(PYTEST) $(PYTEST_ARGS)
 
-test-all: java $(READY) ## Run also every proof, and all those on Spark that have a twin on DuckDB
+test-all: java $(READY) ## Run also every proof, every step of a crash, and all that has a twin on the other engine or catalogue
 	$(BIN)/$(PYTEST) --all $(PYTEST_ARGS)
 
 prove: java $(READY) ## Compare the engines in all that DuckDB may compute, and note what that holds for
-	$(BIN)/$(PYTEST) --all -m proof tests/proven
+	$(BIN)/$(PYTEST) --all -m proof $(PYTEST_ARGS) tests/proven
 	$(BIN)/python -m tests.proven.stamp
 
 test-spark-oldest: java $(OLDEST)/.ready ## Run the contract of Spark sessions, classic and Connect, on PySpark 4.0

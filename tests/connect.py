@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # compiles, collects in one thread
+    # One thread compiles, one collects; a full code cache (48 MB here, unless told) lets Spark wait for ever.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",  # the machine's own name may not resolve
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "4",

@@ -10,17 +10,20 @@ import pytest
 
 from tests.proven import stamp
 
-SPARK_SHARE = 20
+SPARK_SHARE = 40
 """One of so many tests that run on both engines runs on Spark, too, unless it is marked `contract`, or `--all` asks:
 on Spark, a commit takes a second. The names choose, so that it is always the same."""
 
-QUICK_SHARE = 4
+POSTGRES_SHARE = 3
+"""One of so many tests of whole verbs that run on both catalogues runs on PostgreSQL, too, unless `--all` asks."""
+
+QUICK_SHARE = 6
 """One of so many tests of whole verbs runs with `--quick`."""
 
 SERVERS = {"postgres", "s3_server", "s3proxy", "versitygw", "hdfs"}
 """Fixtures and parameters that start a server."""
 
-WHOLE_VERBS = ("tests/repo/", "tests/cli/", "tests/formats/")
+WHOLE_VERBS = tuple(f"tests/{room}/" for room in ("cli", "formats", "jobs", "pipelines", "repo"))
 
 LIGHT = tuple(f"tests/{room}/" for room in ("arrow", "frames", "model", "plan", "proven", "queries", "sql"))
 """Rooms whose files take seconds. They come last, so that no worker is left with a long file when others are done."""
@@ -68,14 +71,19 @@ def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
         return stamp.is_current()
     if _has_mark(item, "more") or (_has_mark(item, "long") and (_uses_spark(item) or _uses_postgres(item))):
         return True
-    is_drawn = config.getoption("--connect") or _number(item) % SPARK_SHARE == 0
-    return _is_twin(item) and not (_has_mark(item, "contract") or is_drawn)
+    if _has_mark(item, "contract"):
+        return False
+    if _is_twin(item):
+        return not config.getoption("--connect") and _number(item) % SPARK_SHARE != 0
+    is_postgres_twin = "postgresql" in _parameters(item).values() and item.nodeid.startswith(WHOLE_VERBS)
+    return is_postgres_twin and _number(item) % POSTGRES_SHARE != 0
 
 
 def _is_quick(item: pytest.Item) -> bool:
     """Tell whether a test needs neither a JVM nor a server and, if it is one of a whole verb, is one of those drawn."""
     needs_server = "postgresql" in _parameters(item).values() or _uses_server(item)
-    if is_jvm(item) or _has_mark(item, "long") or _has_mark(item, "more") or needs_server:
+    is_checked = item.path.stem == "test_architecture"  # by `make check`
+    if is_jvm(item) or _has_mark(item, "long") or _has_mark(item, "more") or needs_server or is_checked:
         return False
     return not item.nodeid.startswith(WHOLE_VERBS) or _number(item) % QUICK_SHARE == 0
 

@@ -159,6 +159,7 @@ def kept_rows(folder: Path) -> Rows:
     return [row for path in paths for row in pickle.loads(path.read_bytes())]
 
 
+@pytest.mark.contract  # a minute on Connect, so only with --all
 def test_a_stream_of_changes_goes_on_from_its_checkpoint(
     spark: SparkSession, store: str, shop: ab.Repository, tmp_path: Path
 ) -> None:
@@ -188,6 +189,7 @@ def test_a_stream_of_changes_goes_on_from_its_checkpoint(
     assert at_once.toArrow().to_pylist() == found
 
 
+@pytest.mark.contract
 def test_a_batch_of_a_stream_that_comes_again_is_not_written_again(
     spark: SparkSession, store: str, shop: ab.Repository, tmp_path: Path
 ) -> None:

@@ -120,6 +120,7 @@ job.publish_output = dying
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", ["os.kill(os.getpid(), signal.SIGKILL)", "pass"])
 def test_a_driver_that_is_killed_before_or_after_it_publishes_publishes_once(
     shop: ab.Repository, capsys: pytest.CaptureFixture[str], before: str

@@ -120,6 +120,7 @@ def commit_much(repo: ab.Repository, number: int) -> None:
         tx.drop_table(f"old_{number}")
 
 
+@pytest.mark.long
 def test_a_commit_killed_at_any_step_is_there_whole_or_not_at_all(store: Store, repo: ab.Repository) -> None:
     with repo.commit("main", "make") as tx:
         tx.create_table("t", [{"id": 0, "v": 0}], key="id")

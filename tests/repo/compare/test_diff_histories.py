@@ -146,6 +146,7 @@ def check_feed(repo: ab.Repository, to: str) -> None:
     assert +found == counted(repo.table("t", at=to).rows())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_of_a_diff_lead_from_one_state_to_the_other_and_all_forms_agree(seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder, ab.init(folder, engine="duck") as repo:

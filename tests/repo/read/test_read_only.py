@@ -82,6 +82,7 @@ def test_what_reads_reads_a_folder_that_may_not_be_written(store: Path) -> None:
     assert done.stdout.count("exit code 0") == len(READING)
 
 
+@pytest.mark.long
 def test_a_table_is_exported_from_a_folder_that_may_not_be_written(store: Path, tmp_path: Path) -> None:
     with read_only(store):
         for table in ("small", "large"):
@@ -93,6 +94,7 @@ def test_a_table_is_exported_from_a_folder_that_may_not_be_written(store: Path, 
 WRITING = [("sql", "DELETE FROM small"), ("branch", "dev"), ("tag", "v1"), ("optimize", "small")]
 
 
+@pytest.mark.long
 def test_what_writes_says_that_it_can_not(store: Path) -> None:
     with read_only(store):
         done = run_bound(ALL_OF_THEM, json.dumps(WRITING), cwd=store)
@@ -161,6 +163,7 @@ def test_a_file_that_is_written_while_it_is_read_as_one_that_is_not_is_told(
     catalog.close()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_a_store_on_a_read_only_disk_is_read(store: Path) -> None:
     bind = f"mount --bind {store} {store} && mount -o remount,ro,bind {store} {store}"

@@ -97,6 +97,7 @@ WALKED = [
 """Every kind of key and of place; with `--all`, each with each."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("settings", "key"), WALKED)
 def test_a_state_reads_the_same_the_first_time_and_ever_after(tmp_path: Path, settings: ab.Settings, key: Any) -> None:
     with ab.init(tmp_path, engine="duck", settings=settings) as repo, ab.open(tmp_path, **LARGE) as as_large:

@@ -73,6 +73,7 @@ def refused(repo: ab.Repository, ask: Callable[[ab.Repository], Any]) -> str:
     return str(caught.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_no_engine_takes_is_refused_wherever_it_is_written(made: ab.Repository, shape: str) -> None:
     told = {place: refused(made, ask) for place, ask in places(SHAPES[shape]).items()}
@@ -99,6 +100,7 @@ def test_brackets_of_another_kind_close_nothing(duck: ab.Repository) -> None:
             duck.table("t", where=text).rows()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("word", ["OR", "AND"])
 def test_thousands_of_conditions_in_a_row_run_in_the_process(duck: ab.Repository, word: str) -> None:
     with duck.commit("main", "load") as tx:

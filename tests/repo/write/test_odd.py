@@ -169,6 +169,7 @@ def test_a_row_of_fifty_megabytes(repo: ab.Repository) -> None:
     assert (len(found["v"]), found["v"][-1]) == (50_000_001, "!")
 
 
+@pytest.mark.long
 def test_a_difference_of_two_thousand_columns_takes_seconds(duck: ab.Repository) -> None:
     with duck.commit("main", "make") as tx:
         tx.create_table("wide", table_of(2000, 3), key="c0")

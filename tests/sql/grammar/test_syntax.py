@@ -147,6 +147,7 @@ def test_a_word_such_as_from_as_a_name_is_taken_but_not_read_plainly() -> None:
         assert reads_plainly(tokenize(text), "query") is plainly
 
 
+@pytest.mark.long
 def test_many_rows_are_read_as_few_and_an_error_among_them_is_found() -> None:
     rows = ", ".join(f"({n}, 'x', -1.5, null, date '2020-01-01')" for n in range(5_000))
     check_syntax(rows, tokenize(f"values {rows}"), "query")
