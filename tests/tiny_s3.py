@@ -76,10 +76,11 @@ def _handler(tiny: TinyS3) -> type[BaseHTTPRequestHandler]:
             if "list-type" in query:
                 self._send(200, _listing(tiny.blobs, query.get("prefix", [""])[0]))
             elif "delete" in query:
-                for key in ElementTree.fromstring(body).iter():
-                    if key.tag.endswith("Key"):
-                        tiny.blobs.pop(key.text or "", None)
-                self._send(200, b"<DeleteResult></DeleteResult>")
+                keys = [found.text or "" for found in ElementTree.fromstring(body).iter() if found.tag.endswith("Key")]
+                for key in keys:
+                    tiny.blobs.pop(key, None)
+                deleted = "".join(f"<Deleted><Key>{escape(key)}</Key></Deleted>" for key in keys)
+                self._send(200, f"<DeleteResult>{deleted}</DeleteResult>".encode())
             elif self.command == "PUT":
                 tiny.blobs[name] = body
                 tiny.sent_bytes += len(body)
