@@ -36,11 +36,11 @@ class Folder:
     def claim(self) -> None:
         """Do nothing: several stores may share a folder, and each registers with its first file."""
 
-    def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
+    def put(self, content: bytes | memoryview, suffix: str = ".parquet") -> SealedFile:
         """Write to a temporary name, sync, rename into place, sync the folder."""
         return self.put_stream([content], suffix)
 
-    def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
+    def put_stream(self, chunks: Iterable[bytes | memoryview], suffix: str) -> SealedFile:
         """Write pieces in the same way; if that fails half-way, nothing is left."""
         name = new_id("o")
         return self._put(f"{name[1:3]}/{name}{suffix}", f"{name}.tmp", chunks)
@@ -49,7 +49,7 @@ class Folder:
         """Write to a given path in the same way."""
         self._put(path, f"{new_id('o')}.tmp", chunks)
 
-    def _put(self, path: str, temporary_name: str, chunks: Iterable[bytes]) -> SealedFile:
+    def _put(self, path: str, temporary_name: str, chunks: Iterable[bytes | memoryview]) -> SealedFile:
         digest, source = hashlib.sha256(), _Pieces(chunks)
         final = self._at(path)
         temporary = final.parent / temporary_name
@@ -193,7 +193,9 @@ class Folder:
             raise _unread(error, full) from error
         if found.st_size != size_bytes:
             raise Corrupt(f"object file {full} has {found.st_size} bytes, {size_bytes} were written", hint=_RESTORE)
-        if sha256 is not None and self._digest(path) != sha256:
+        if sha256 is None:
+            return own_stamp(found)  # to be compared with one that was remembered
+        if self._digest(path) != sha256:
             raise Corrupt(f"object file {full} is not what was written: its sha256 differs", hint=_RESTORE)
         return stamp(found)
 
@@ -246,11 +248,11 @@ class Folder:
 class _Pieces:
     """Pieces to write; remembers an error of their source, which is not the target disk's."""
 
-    def __init__(self, chunks: Iterable[bytes]) -> None:
+    def __init__(self, chunks: Iterable[bytes | memoryview]) -> None:
         self._chunks = chunks
         self.error: OSError | None = None
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[bytes | memoryview]:
         try:
             yield from self._chunks
         except OSError as error:

@@ -47,6 +47,11 @@ def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> byte
 
     `quick` is for a short-lived file.
     """
+    return bytes(encoded(table, row_group_rows, quick=quick))
+
+
+def encoded(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> memoryview:
+    """The same in Arrow's memory, which is used again: a copy in Python's is fresh pages from the system each time."""
     sink = pa.BufferOutputStream()
     exact = [path for field in table.schema for path in _exact_leaves(field, "")]
     options = {**_FORMAT, "write_statistics": exact}
@@ -57,8 +62,7 @@ def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> byte
     else:
         options |= _encodings(table, exact)
     pq.write_table(table if quick else with_field_ids(table), sink, row_group_size=row_group_rows, **options)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    return memoryview(sink.getvalue())
 
 
 def _encodings(table: pa.Table, exact: Sequence[str]) -> dict[str, Any]:

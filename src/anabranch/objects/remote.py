@@ -42,9 +42,9 @@ class RemoteRoot:
         self._lock = threading.Lock()
         self._process_folder = FarProcessFolder(blobs, _ASIDE)
 
-    def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
+    def put(self, content: bytes | memoryview, suffix: str = ".parquet") -> SealedFile:
         """Upload under a new name; keep a copy in the cache, since writers often read."""
-        path = self._new_path(suffix)
+        path, content = self._new_path(suffix), bytes(content)
         self._blobs.put(path, content)
         self.cache.keep(self._cached(path), content)
         return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())

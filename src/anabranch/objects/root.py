@@ -53,7 +53,7 @@ class ObjectRoot(Protocol):
     def claim(self) -> None:
         """Register our store as a writer; Unavailable if not allowed, or another store owns the place."""
 
-    def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
+    def put(self, content: bytes | memoryview, suffix: str = ".parquet") -> SealedFile:
         """Store bytes: complete under their final name, or not at all."""
 
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:

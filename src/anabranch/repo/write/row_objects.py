@@ -250,12 +250,12 @@ def _store_rows(ctx: Context, rows: pa.Table, form: ObjectForm, limit: int) -> t
 
 
 def _store_part(ctx: Context, part: pa.Table, form: ObjectForm) -> NewObject:
-    content = parquet.encode(part, _even_part(part.num_rows, _group_rows(ctx, part)))
+    content = parquet.encoded(part, _even_part(part.num_rows, _group_rows(ctx, part)))
     key_range, packs = parquet.table_range(part, form.key), packs_in(part)
     if len(content) <= ctx.settings.objects.inline_limit_bytes and part.nbytes <= INLINE_MEMORY_LIMIT_BYTES:
         digest = hashlib.sha256(content).hexdigest()
         found = _ObjectBytes(digest, len(content), part.num_rows, key_range, packs)
-        new = _object(form, found, inline=content)
+        new = _object(form, found, inline=bytes(content))
         ctx.cache.put(new.stored.id, part)
         return new
     file = ctx.root.put(content)
