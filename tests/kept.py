@@ -1,6 +1,6 @@
-"""What the stores of one process share in tests: SQL that is compiled already, and one database of DuckDB's.
+"""What the stores of one process share in tests: the statements that make a store, and one database of DuckDB's.
 
-Most tests make a store of a few rows; each would compile the same statements and load DuckDB again, which takes longer
+Most tests make a store of a few rows; each would compile these statements and load DuckDB again, which takes longer
 than all else that it does. Nothing that a store holds is shared. Whatever imports this module has it so."""
 
 from __future__ import annotations
@@ -11,30 +11,12 @@ from functools import cache
 from typing import Any
 
 import duckdb
-from sqlalchemy import Connection, Engine, MetaData, create_engine, create_mock_engine
-from sqlalchemy.util import LRUCache
+from sqlalchemy import Connection, MetaData, create_mock_engine
 
-from anabranch.catalog import later, migrations
+from anabranch.catalog import migrations
 from anabranch.engines.choice import Engines
 from anabranch.engines.duck import DuckEngine
 from anabranch.engines.duck_functions import register
-
-
-class _Compiled(LRUCache[Any, Any]):
-    """Statements by the name of the dialect: each store has an object for it, and all are alike."""
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        return super().get((key[0].name, *key[1:]), default)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__((key[0].name, *key[1:]), value)
-
-
-COMPILED = _Compiled(5000)
-
-
-def _engine(url: Any, **options: Any) -> Engine:
-    return create_engine(url, execution_options={"compiled_cache": COMPILED}, **options)
 
 
 @cache
@@ -78,6 +60,5 @@ def _duck(self: Engines) -> DuckEngine:
         return self._duck
 
 
-later.sa.create_engine = _engine  # type: ignore[assignment]
 migrations.metadata.create_all = _create_all  # type: ignore[method-assign,assignment]
 Engines.duck = _duck  # type: ignore[method-assign]

@@ -139,6 +139,8 @@ class Settings:
 # The catalogue
 IDS_PER_STATEMENT = 400
 """Ids or hashes that one SQL statement names, at most."""
+COMPILED_STATEMENTS = 1000
+"""Statements that a process keeps compiled, for all its stores."""
 OBJECTS_PER_STATEMENT = 100
 """Objects that one SQL statement reads or writes, at most."""
 LINE_RUNS_PER_STATEMENT = 32

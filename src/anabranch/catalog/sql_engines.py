@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import files
 from anabranch.catalog.later import sa
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.addresses import Address
-from anabranch.settings import ServerSettings
+from anabranch.settings import COMPILED_STATEMENTS, ServerSettings
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def engine_of_file(path: str, connect: Callable[[], files.FileConnection], **options: Any) -> Engine:
-    engine = sa.create_engine(sa.URL.create("sqlite", database=path), **options)
+    engine = sa.create_engine(sa.URL.create("sqlite", database=path), execution_options=_shared(), **options)
     sa.event.listen(engine, "do_connect", lambda *_: connect())
     sa.event.listen(engine, "checkin", _forget_frozen)
     return engine
@@ -28,7 +28,7 @@ def engine_of_server(address: Address, waits: ServerSettings) -> Engine:
     try:
         url = url_of(address)
         arguments = {k: v for k, v in _connecting(waits).items() if k not in url.query}
-        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=arguments)
+        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=arguments, execution_options=_shared())
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError):
         # The text is neither repeated nor chained: it may hold a password.
         raise InvalidRequest(f"{address.shown} does not name a catalogue", hint="check its query") from None
@@ -36,6 +36,28 @@ def engine_of_server(address: Address, waits: ServerSettings) -> Engine:
         raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
     sa.event.listen(engine, "connect", partial(_prepare_server, milliseconds(waits.lock_timeout_seconds)))
     return engine
+
+
+@cache
+def _shared() -> dict[str, Any]:
+    """One cache of compiled statements for all stores of the process."""
+    from sqlalchemy.util import LRUCache
+
+    class Compiled(LRUCache[Any, Any]):
+        """Statements by the name and version of the dialect: each store has an object of its own for it."""
+
+        def get(self, key: Any, default: Any = None) -> Any:
+            return super().get(_named(key), default)
+
+        def __setitem__(self, key: Any, value: Any) -> None:
+            super().__setitem__(_named(key), value)
+
+    return {"compiled_cache": Compiled(COMPILED_STATEMENTS)}
+
+
+def _named(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    dialect, *rest = key
+    return dialect.name, getattr(dialect, "server_version_info", None), *rest
 
 
 def url_of(address: Address) -> URL:
