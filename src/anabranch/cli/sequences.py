@@ -59,14 +59,23 @@ def go_on(session: Session, verb: str, branch: str, way: str) -> None:
     if way == "abort":
         kept.abort()
         if session.json:
-            emit_json({"branch": branch, "aborted": verb})
+            emit_json({"branch": branch, "aborted": verb, "saved_as": kept.saved_as})
         else:
             emit(f"The {verb} on {branch} is given up; nothing was changed.")
+            _tell_saved(kept)
         return
     if way == "skip":
         with session.progress("going on"):
             kept.skip()
+        if not session.json:
+            _tell_saved(kept)
     end(session, kept, f"nothing was left to change on {branch}")
+
+
+def _tell_saved(kept: OpenSequence) -> None:
+    if kept.saved_as:
+        emit(f"What was staged is saved on branch {kept.saved_as}: `ana merge {kept.saved_as}` brings it in,")
+        emit(f"`ana branch -D {kept.saved_as}` drops it.")
 
 
 def end(session: Session, kept: OpenSequence, nothing: str) -> None:

@@ -54,3 +54,26 @@ def test_bad_words_leave_the_work_as_it_is(duck: ab.Repository) -> None:
         duck.carry_over(work, " ")
     assert [w.id for w in duck.open_commits()] == [work.id]
     assert duck.open_sequences() == []
+
+
+@pytest.mark.parametrize("give_up", ["abort", "skip"])
+def test_work_that_is_given_up_in_conflict_is_saved_on_a_branch(duck: ab.Repository, give_up: str) -> None:
+    work, before = staged(duck), duck.show("main")
+    duck.branch("staged-main")
+    kept = duck.carry_over(work)
+    getattr(kept, give_up)()
+    assert duck.show("main") == before
+    assert kept.saved_as == "staged-main-2"
+    assert [row[1] for row in rows(duck, "staged-main-2")] == [11, 22, 30]
+    assert duck.show("staged-main-2").message == "mine"
+
+
+def test_a_sequence_that_carries_nothing_leaves_no_branch_behind(duck: ab.Repository) -> None:
+    act(duck, "main", make_t)
+    duck.branch("dev")
+    act(duck, "main", put(1, a=11))
+    act(duck, "dev", put(1, a=12))
+    kept = duck.start_cherry_pick("dev", on="main")
+    kept.abort()
+    assert kept.saved_as is None
+    assert [b.name for b in duck.branches()] == ["dev", "main"]

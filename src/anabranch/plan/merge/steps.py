@@ -20,7 +20,10 @@ class TodoStep:
     """One commit, and what to do with it."""
 
     word: str
-    """pick, reword, squash, fixup, revert, or carry: put a commit that was made already on a branch that moved."""
+    """pick, reword, squash, fixup, revert, or carry: put a commit that was made already on a branch that moved.
+
+    `staged` carries the commit of staged work, which nothing else shows.
+    """
     commit: str
     parent: int | None = None
     """For a merge commit: the parent that it is compared with."""

@@ -78,7 +78,8 @@ class StepMaker:
         if step.word == "revert":
             words = (step.message or undoing(described), self.author, self.verb, (described.hash,))
             return Picked(position, before, what, *words, *place)
-        origins = described.provenance if self.verb == "revert" else () if step.word == "carry" else (described.hash,)
+        carries = step.word in ("carry", "staged")
+        origins = described.provenance if self.verb == "revert" else () if carries else (described.hash,)
         return Picked(
             before, position, what, step.message or described.message, described.author, self.verb, origins, *place
         )

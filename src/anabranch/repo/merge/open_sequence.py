@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from typing import Any
 
-from anabranch.catalog import commits, history, open_merges
+from anabranch.catalog import branches, commits, history, open_merges
 from anabranch.catalog.open_merges import MergeRecord
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import BranchMoved, InvalidRequest, MergeConflict
@@ -15,6 +16,7 @@ from anabranch.model.commits import BranchHead, Commit
 from anabranch.model.ids import new_id
 from anabranch.plan.merge.rules import check_strictness
 from anabranch.plan.merge.steps import Steps, TodoStep, asked_steps, read_steps
+from anabranch.repo.branches.branch import create_branch
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.arguments import check_words
 from anabranch.repo.context.context import Context
@@ -62,11 +64,11 @@ def start_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | 
 
 
 def start_carrying(ctx: Context, asked: SequenceRequest, commit: str) -> OpenSequence:
-    """Begin to put a commit that no branch shows onto a branch; the new commit takes over its provenance."""
+    """Begin to put the commit of staged work onto a branch; the new commit takes over its provenance."""
     with ctx.catalog.read() as cx:
         head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
         shown = _hash(cx, head.position)
-    return _started(ctx, asked, head, Steps(shown, shown, head.name, (), (TodoStep("carry", commit),)))
+    return _started(ctx, asked, head, Steps(shown, shown, head.name, (), (TodoStep("staged", commit),)))
 
 
 def _started(ctx: Context, asked: SequenceRequest, head: BranchHead, steps: Steps) -> OpenSequence:
@@ -176,6 +178,9 @@ class OpenSequence(OpenConflicts):
     `conflicts`, `resolve`, `table` and `diff` concern the step it stopped at; `finish` goes on from there.
     """
 
+    saved_as: str | None = None
+    """After `abort` or `skip`: the branch that staged work was saved on, since nothing else shows it."""
+
     def __repr__(self) -> str:
         return f"OpenSequence({self.id!r}, {self.verb} on {self.into!r}, {len(self._steps.todo)} steps left)"
 
@@ -230,8 +235,28 @@ class OpenSequence(OpenConflicts):
         self._read_again()
         if not self._steps.todo:
             raise InvalidRequest(f"no step of this {self.verb} is left to skip", hint="finish() it")
-        self._advance(self._steps.done(self._steps.made))
+        with self._ctx.catalog.alone(self._ctx.record.id):
+            self._save_staged(self._steps.todo[:1])
+            self._advance(self._steps.done(self._steps.made))
         self._go_on()
+
+    def abort(self) -> None:
+        """Forget the sequence; staged work that it was to carry over is saved on a branch (`saved_as`)."""
+        with self._ctx.catalog.alone(self._ctx.record.id):
+            self._save_staged(self._steps.todo)
+            super().abort()
+
+    def _save_staged(self, steps: Sequence[TodoStep]) -> None:
+        """Make a branch that shows the commit of staged work, if that is among the steps."""
+        for step in steps:
+            if step.word == "staged":
+                self.saved_as = self._free_name(f"staged-{self.into}")
+                create_branch(self._ctx, self.saved_as, step.commit)
+
+    def _free_name(self, wanted: str) -> str:
+        with self._ctx.catalog.read() as cx:
+            names = chain([wanted], (f"{wanted}-{n}" for n in count(2)))
+            return next(n for n in names if branches.kind_named(cx, self._ctx.record.id, n) is None)
 
     def _go_on(self) -> MergeConflict | None:
         """Make steps up to the first with conflicts, and return that error."""
