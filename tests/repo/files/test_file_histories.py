@@ -148,8 +148,12 @@ class History:
 
 
 def merged(bases: Sequence[File | None], ours: File | None, theirs: File | None, word: str) -> list[File | None]:
-    """What may become of a path: one thing, unless several bases (a criss-cross) hold different files there."""
-    if len(set(bases)) == 1:
+    """What may become of a path: one thing, unless there are several bases (a criss-cross).
+
+    They may hold different files there, or the same writes in different lists, since each was merged on its own:
+    then the base is unknown, and the rule decides.
+    """
+    if len(bases) == 1:
         return [decided(bases[0], ours, theirs, word)]
     shared = tuple(w for w in ours or theirs or () if w in (theirs or ours or ())) or None
     return [decided(base, ours, theirs, word) for base in (shared, *bases)] + [ours, theirs]
