@@ -9,6 +9,8 @@ from anabranch.sql.cursor import Cursor
 from anabranch.sql.moments import glued
 
 _REF = "a branch, a tag or a commit"
+_SHORTEST_HASH = 6
+"""A number of so many digits may be the start of a hash."""
 
 
 def ref(cursor: Cursor, what: str = _REF) -> str:
@@ -18,6 +20,13 @@ def ref(cursor: Cursor, what: str = _REF) -> str:
     if not cursor.token.is_name and cursor.token.kind != "number":
         raise cursor.error(what)
     return glued(cursor)
+
+
+def version(cursor: Cursor, branch: str = "HEAD") -> str:
+    """Take a ref that names a commit; as in VERSION AS OF, a plain number counts along a branch."""
+    is_number = cursor.token.kind == "number"
+    text = ref(cursor)
+    return f"{branch}/{text}" if is_number and text.isdigit() and len(text) < _SHORTEST_HASH else text
 
 
 def create(cursor: Cursor) -> s.SqlStatement | None:
@@ -37,7 +46,7 @@ def _place(cursor: Cursor) -> str:
     """`AT ref`, `AS OF VERSION ref`."""
     if cursor.accept("OF"):
         cursor.accept("VERSION")
-    return ref(cursor)
+    return version(cursor)
 
 
 def drop(cursor: Cursor) -> s.SqlStatement | None:
@@ -169,13 +178,13 @@ def revert(cursor: Cursor) -> s.Revert:
     """Read REVERT commit [PARENT n] [MESSAGE 'message']."""
     cursor.expect("REVERT")
     cursor.accept("COMMIT")
-    return s.Revert(ref(cursor), _parent(cursor), _message(cursor))
+    return s.Revert(version(cursor), _parent(cursor), _message(cursor))
 
 
 def cherry_pick(cursor: Cursor) -> s.CherryPick:
     """Read CHERRY PICK commit [PARENT n] [MESSAGE 'message']."""
     cursor.expect("CHERRY", "PICK")
-    return s.CherryPick(ref(cursor), _parent(cursor), _message(cursor))
+    return s.CherryPick(version(cursor), _parent(cursor), _message(cursor))
 
 
 def _parent(cursor: Cursor) -> int | None:
@@ -198,7 +207,7 @@ def restore(cursor: Cursor) -> s.RestoreTable:
         return s.RestoreTable(table, f"@{{{cursor.string('a time in quotes')}}}")
     if cursor.accept("VERSION"):
         cursor.expect("AS", "OF")
-    return s.RestoreTable(table, ref(cursor))
+    return s.RestoreTable(table, version(cursor))
 
 
 def reset(cursor: Cursor) -> s.ResetBranch:
@@ -206,7 +215,7 @@ def reset(cursor: Cursor) -> s.ResetBranch:
     cursor.expect("RESET", "BRANCH")
     name = ref(cursor, "a branch")
     cursor.expect("TO")
-    return s.ResetBranch(name, ref(cursor))
+    return s.ResetBranch(name, version(cursor, name))
 
 
 def optimize(cursor: Cursor) -> s.OptimizeTable:

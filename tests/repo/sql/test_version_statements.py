@@ -203,6 +203,38 @@ def test_a_branch_is_reset_unless_work_is_staged_on_it(shop: ab.Repository) -> N
     assert prices(shop, "dev") == {1: 10, 2: 20}
 
 
+def test_a_number_counts_along_the_branch_as_it_does_in_a_select(shop: ab.Repository) -> None:
+    put(shop, "dev", 1, 11)
+    put(shop, "main", 1, 12)
+    put(shop, "main", 1, 13)
+    shop.sql("CREATE BRANCH old AT 2; CREATE TAG loaded AS OF VERSION 1")
+    assert prices(shop, "old")[1] == 12
+    assert shop.show("loaded") == shop.show("main/1")
+    shop.sql("RESTORE TABLE orders TO VERSION AS OF 1")
+    assert prices(shop)[1] == 10
+    shop.sql("REVERT 4")
+    assert prices(shop)[1] == 13
+    shop.sql("RESET BRANCH main TO 2")
+    assert prices(shop)[1] == 12
+    with pytest.raises(ab.NotFound, match="branch 'main' has no commit number 7"):
+        shop.sql("RESTORE TABLE orders TO VERSION AS OF 7")
+
+
+def test_a_number_counts_along_the_branch_that_is_reset(shop: ab.Repository) -> None:
+    put(shop, "dev", 1, 11)
+    put(shop, "dev", 1, 12)
+    put(shop, "main", 1, 13)
+    shop.sql("RESET BRANCH dev TO 2")
+    assert prices(shop, "dev")[1] == 11
+
+
+def test_a_table_is_restored_to_what_it_was_at_a_time(shop: ab.Repository) -> None:
+    before = shop.show("main").finished_at
+    put(shop, "main", 1, 11)
+    shop.sql(f"RESTORE TABLE orders TO TIMESTAMP AS OF '{before.isoformat()}'")
+    assert prices(shop)[1] == 10
+
+
 def test_optimizing_tells_what_was_written_and_keeps_the_content(shop: ab.Repository) -> None:
     for price in range(11, 15):
         put(shop, "main", 1, price)
