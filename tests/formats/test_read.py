@@ -154,6 +154,19 @@ def test_text_in_the_wrong_encoding_is_a_bad_row(repo: ab.Repository, folder: Pa
     assert [row["s"] for row in rows_of(repo, "t.csv", bad_rows="bad.csv")] == ["é", "x"]
 
 
+def test_a_row_with_the_wrong_number_of_fields_may_be_in_another_encoding(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_bytes("id,s\n1,é\n".encode() + b"2,\xe9,x\n3,\xe9\n4,\n")
+    with pytest.raises(InvalidRequest) as told:
+        repo.read_files("t.csv")
+    assert told.value.message.split("\n  ") == [
+        "2 bad rows:",
+        "t.csv:3: it has 3 of 2 fields, and is not text in this encoding",
+        "t.csv:4: column 's' is not text in this encoding",
+    ]
+    assert "--encoding cp1252" in (told.value.hint or "")
+    assert [row["s"] for row in rows_of(repo, "t.csv", bad_rows="bad.csv")] == ["é", None]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1252", "utf-16"])
 def test_encodings(repo: ab.Repository, folder: Path, encoding: str) -> None:
     text = "é" if encoding == "latin-1" else "é€"

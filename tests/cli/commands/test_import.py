@@ -426,6 +426,8 @@ def test_what_may_surprise_is_told(empty: Ana, folder: Path, content: str, argum
     [
         (b"id;n\n1;2\n", ["--key", "id"], "the files seem to need --delimiter ';'"),
         (b"id,n\n1,\xe9\n", ["--key", "id"], "--encoding cp1252"),
+        (b"id;n;p\n1;\xe9;1,5\n", ["--key", "id"], "two bytes; or the file seems to need --delimiter"),
+        (b"id;n\n1;1,5\n", ["--key", "id"], "the file seems to need --delimiter ';'; or correct"),
         (b"id,n\n1,NA\n", ["--key", "id", "--schema", "id int, n int"], "--null NA takes it as null"),
         (b"id,n\n1,-\n2,x\n", ["--key", "id", "--schema", "id int, n int"], "hint: correct the file"),
         ("id,n\n1,2\n".encode("utf-16"), ["--key", "id"], "--encoding utf-16"),
@@ -436,7 +438,7 @@ def test_hints_guess_what_is_wrong_with_a_file(
     empty: Ana, folder: Path, content: bytes, arguments: list[str], hint: str
 ) -> None:
     (folder / "t.csv").write_bytes(content)
-    told = empty("import", "t", "t.csv", *arguments, fails=3 if b";" in content else 2).err
+    told = empty("import", "t", "t.csv", *arguments, fails=3 if b"2" in content and b";" in content else 2).err
     assert hint in told
 
 

@@ -16,7 +16,8 @@ from anabranch.errors import InvalidRequest
 from anabranch.formats.process.csv_quotes import doubled, is_plain
 from anabranch.formats.process.values import misfits
 from anabranch.formats.rules.bad_rows import NO_TEXT, BadRow
-from anabranch.formats.rules.encodings import ExtendedStream, lines_of, open_utf8
+from anabranch.formats.rules.encodings import CheckedStream, ExtendedStream, lines_of, open_utf8
+from anabranch.formats.rules.guesses import delimiter_guess
 from anabranch.formats.rules.text import TextOptions
 
 _BLOCK_BYTES = 4 * 1024 * 1024
@@ -90,9 +91,12 @@ def read_quickly(path: str, names: Sequence[str], line_count: int, options: Text
         read = pyarrow.csv.ReadOptions(column_names=list(names), skip_rows=line_count, block_size=size)
         try:
             with open_utf8(path, options.encoding) as stream:
-                followed = ExtendedStream(stream, f"\n{last}".encode())
+                # Arrow can't hand an invalid row to `note` unless it is UTF-8.
+                followed = ExtendedStream(CheckedStream(stream), f"\n{last}".encode())
                 found = pyarrow.csv.read_csv(followed, read, parse, _as_bytes(names))
             return _null_texts(_decoded(found), options) if odd == [last] else None
+        except UnicodeDecodeError:
+            return None
         except pa.ArrowInvalid:
             # A record may exceed the block, so retry with a larger one; other faults are searched for.
             if odd or size >= _LARGEST_BLOCK_BYTES:
@@ -120,24 +124,57 @@ def _chunk(path: str, taken: Sequence[Record], names: Sequence[str], options: Te
     left = [BadRow(path, r.line, error, _shown(r.text)) for r, error in zip(taken, errors, strict=True) if error]
     if not records:
         return Chunk(pa.table({name: pa.array([], pa.string()) for name in names}), [], [], left)
-    odd: dict[int, str] = {}
-
-    def note(row: pyarrow.csv.InvalidRow) -> str:
-        odd[row.number - 1] = f"it has {row.actual_columns} of {row.expected_columns} fields"
-        return "skip"
-
-    content = "".join(doubled(record.text, options) or "" for record in records).encode("latin-1")
-    read = pyarrow.csv.ReadOptions(column_names=list(names), use_threads=False, block_size=len(content) + 1)
-    found = pyarrow.csv.read_csv(pa.BufferReader(content), read, _parse_options(options, note), _as_bytes(names))
+    found, odd = _parsed(records, names, options)
     if found.num_rows + len(odd) != len(records):
         raise InvalidRequest(f"{path!r} can't be read as csv: its quotes do not match", hint="check quote and escape")
     kept = [i for i in range(len(records)) if i not in odd]
     undecodable = _undecodable(found)
     odd |= {kept[i]: error for i, error in undecodable.items()}
     columns = _null_texts(_decoded(without(found, undecodable)), options)
-    bad = [BadRow(path, records[i].line, error, _shown(records[i].text)) for i, error in sorted(odd.items())]
+    guess = delimiter_guess(names[0], options) if len(names) == 1 else None
+    advice = f"the file seems to need {guess}" if guess else None
+    bad = [
+        BadRow(path, records[i].line, error, _shown(records[i].text), advice=advice) for i, error in sorted(odd.items())
+    ]
     whole = [records[i] for i in range(len(records)) if i not in odd]
     return Chunk(columns, [record.line for record in whole], [_shown(record.text) for record in whole], [*bad, *left])
+
+
+def _parsed(records: Sequence[Record], names: Sequence[str], options: TextOptions) -> tuple[pa.Table, dict[int, str]]:
+    """The fields of records as bytes, without the records whose number of fields is wrong; and those, by place."""
+    odd: dict[int, str] = {}
+
+    def note(row: pyarrow.csv.InvalidRow) -> str:
+        place = row.number - 1
+        error = f"it has {row.actual_columns} of {row.expected_columns} fields"
+        odd[place] = error if _is_utf8(records[place].text) else f"{error}, and is {NO_TEXT}"
+        return "skip"
+
+    text = "".join(doubled(record.text, options) or "" for record in records)
+    # Arrow can't hand an invalid row to `note` unless it is UTF-8; as characters, all bytes are.
+    as_characters = not _is_utf8(text)
+    content = text.encode("utf-8" if as_characters else "latin-1")
+    read = pyarrow.csv.ReadOptions(column_names=list(names), use_threads=False, block_size=len(content) + 1)
+    found = pyarrow.csv.read_csv(pa.BufferReader(content), read, _parse_options(options, note), _as_bytes(names))
+    return _as_bytes_again(found) if as_characters else found, odd
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether text that has a character for each byte is UTF-8."""
+    try:
+        text.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _as_bytes_again(found: pa.Table) -> pa.Table:
+    """Each character of each field as one byte."""
+    columns = {
+        name: pa.array([v and v.decode("utf-8").encode("latin-1") for v in found.column(name).to_pylist()], pa.binary())
+        for name in found.column_names
+    }
+    return pa.table(columns)
 
 
 def without(rows: pa.Table, places: Collection[int]) -> pa.Table:

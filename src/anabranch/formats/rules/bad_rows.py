@@ -28,6 +28,8 @@ class BadRow:
     text: str
     value: str | None = None
     """The value that does not fit its column."""
+    advice: str | None = None
+    """What may be wrong with the whole file."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.error}"
@@ -70,6 +72,7 @@ def _hint(rows: Sequence[BadRow]) -> str:
     guesses = [f"{null} takes it as null"] if null else []
     if any(row.error.endswith(NO_TEXT) for row in rows):
         guesses.append(ENCODING_GUESS)
+    guesses += dict.fromkeys(row.advice for row in rows if row.advice)
     return "; or ".join([*guesses, _HINT])
 
 

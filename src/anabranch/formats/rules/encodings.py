@@ -62,6 +62,20 @@ class _PythonStream(io.RawIOBase):
         return len(content)
 
 
+class CheckedStream:
+    """A stream that fails at bytes that are not UTF-8."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder("utf-8")()
+
+    def read(self, size: int = -1) -> bytes:
+        content: bytes = self._stream.read(size)
+        is_inside = bool(self._decoder.getstate()[0])
+        if is_inside or not content.isascii():
+            self._decoder.decode(content, not content)
+        return content
+
+
 class ExtendedStream(io.RawIOBase):
     """A stream with more bytes after its end."""
 
