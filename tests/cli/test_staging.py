@@ -177,3 +177,17 @@ def test_stashes_are_cleared_and_nothing_need_be_added(shop: Ana) -> None:
     assert shop("stash", "list", "--json").json["stashes"] == []
     assert shop("stash", "clear").out == "Nothing was set aside.\n"
     assert "staged already" in shop("add", "orders", fails=2).err
+
+
+@pytest.mark.parametrize("command", [("history",), ("blame",), ("table", "show", "--at", "HEAD"), ("log", "--")])
+def test_a_table_that_is_only_staged_is_hinted_at(staged: Ana, command: tuple[str, ...]) -> None:
+    hint = "staged only, on main: `ana commit` publishes it"
+    assert staged(*command, "customers", fails=3).err.splitlines()[1] == f"hint: it is {hint}"
+    misspelt = staged(*command, "custmers", fails=3).err.splitlines()[1]
+    assert misspelt == f"hint: did you mean 'customers'? It is {hint}"
+    assert "did you mean 'orders'?" in staged(*command, "ordres", fails=3).err
+
+
+def test_names_that_are_staged_are_known_where_what_is_staged_is_read(staged: Ana) -> None:
+    assert "did you mean 'customers'?\n" in staged("table", "show", "custmers", fails=3).err
+    assert "there: customers, orders\n" in staged("table", "show", "xyz", fails=3).err

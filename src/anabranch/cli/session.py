@@ -6,8 +6,9 @@ import gc
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -157,10 +158,27 @@ class Session:
         named = (error.facts.get("branch"), error.facts.get("ref"))
         if isinstance(error, NotFound) and "branch" in self.__dict__ and self.branch in named:
             return "it was the current branch; go to another with `ana switch`"
-        hint = error.hint
+        hint = self._staged_hint(error) or error.hint
         for said, option in _OPTIONS.items():
             hint = hint.replace(said, option) if hint else None
         return hint
+
+    def _staged_hint(self, error: AnabranchError) -> str | None:
+        """What is staged under, or near, the name of a table that a commit does not have."""
+        if "near" not in error.facts or "repo" not in self.__dict__:
+            return None
+        from anabranch.repo.commit.draft_listing import state_of
+
+        with suppress(AnabranchError):
+            staged = self.working_set()
+            status = staged.status() if staged else {}
+            made = [name for name, what in status.items() if (what["kind"], state_of(what)) == ("table", "created")]
+            if error.facts["table"] in made:
+                return f"it is staged only, on {self.branch}: `ana commit` publishes it"
+            near = get_close_matches(error.facts["table"], made, n=1)
+            if near and not error.facts["near"]:
+                return f"did you mean {near[0]!r}? It is staged only, on {self.branch}: `ana commit` publishes it"
+        return None
 
     @contextmanager
     def logged(self) -> Iterator[None]:

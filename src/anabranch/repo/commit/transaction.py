@@ -32,7 +32,7 @@ from anabranch.plan.commit import (
 )
 from anabranch.plan.properties import check_properties, with_properties, without_properties
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import files_state, find_table, table_state, the_one
+from anabranch.repo.context.table_state import files_state, no_table, table_state, the_one
 from anabranch.repo.read.table import Selection, make_selection
 from anabranch.repo.write.table_writer import TableWriter
 
@@ -346,9 +346,8 @@ class Transaction:
         if bound is None or bound[0] != "table":
             if (parent, own) in self._draft.names:
                 raise NotFound(f"there is no table {name!r} in this commit", hint="it was dropped or renamed")
-            with self._ctx.catalog.read() as cx:
-                find_table(self._ctx, cx, self._start.clock, name, parent)  # Raises, and suggests the nearest name.
-            raise AssertionError(name)
+            prefix = "".join(f"{n.name}." for n in path[1:])
+            raise no_table(name, prefix, {n: kind for n, (kind, _) in self._names_below(parent).items()})
         if bound[1] not in self._draft.things:
             full = ".".join([*(n.name for n in path[1:]), own])
             self._draft.things[bound[1]] = self._base_table(bound[1], parent, full)

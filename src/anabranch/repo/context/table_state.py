@@ -27,20 +27,25 @@ class FoundTable(NamedTuple):
     name: str
 
 
-def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingId | None = None) -> FoundTable:
-    """Find a table by its name, below a namespace if given; the error suggests the nearest name."""
+def find_table(ctx: Context, cx: Connection, at: Clock, name: str) -> FoundTable:
+    """Find a table by its name; the error suggests the nearest name."""
     namespaces, own = split_table_name(name)
-    path = _find_path(ctx, cx, at, namespaces) if below is None else [Named(n, "namespace", below) for n in namespaces]
-    parent = below or (path[-1].thing_id if path else ROOT_NAMESPACE)
+    path = _find_path(ctx, cx, at, namespaces)
+    parent = path[-1].thing_id if path else ROOT_NAMESPACE
     found = find_called(ctx, cx, at, parent, own)
     prefix = "".join(f"{n.name}." for n in path)
     if found is None or found.kind != "table":
         named = entries.list_names(cx, ctx.record.id, at, parent)
-        there, spaces = ([n.name for n in named if n.kind == kind] for kind in ("table", "namespace"))
-        near = get_close_matches(own, there, n=1)
-        hint = f"did you mean {prefix + near[0]!r}?" if near else _listed(there, spaces)
-        raise NotFound(f"there is no table {name!r} at this commit", hint=hint, table=name)
+        raise no_table(name, prefix, {n.name: n.kind for n in named})
     return FoundTable(found.thing_id, prefix + found.name)
+
+
+def no_table(name: str, prefix: str, there: Mapping[str, str]) -> NotFound:
+    """The error for a table that is not there; it suggests the nearest of the names beside it, or lists them."""
+    tables, namespaces = (sorted(n for n, k in there.items() if k == kind) for kind in ("table", "namespace"))
+    near = next(iter(get_close_matches(split_table_name(name)[1], tables, n=1)), None)
+    hint = f"did you mean {prefix + near!r}?" if near else _listed(tables, namespaces)
+    return NotFound(f"there is no table {name!r} at this commit", hint=hint, table=name, near=near)
 
 
 def find_called(ctx: Context, cx: Connection, at: Clock, parent: ThingId, name: str) -> Named | None:
