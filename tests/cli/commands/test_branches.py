@@ -199,3 +199,12 @@ def test_a_tag_may_say_what_it_is_for(shop: Ana) -> None:
     assert "tag audit of " in shop("show", "audit").out
     assert [tag["message"] for tag in shop("tag", "--json").json["tags"]] == ["as sent to the auditors", None]
     assert "as sent" in shop("sql", "SELECT message FROM ana.tags WHERE name = 'audit'").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "to"), [(["--", "orders"], 3, "REF"), (["HEAD~1", "--", "orders"], 2, "HEAD~1")]
+)
+def test_checkout_of_a_table_hints_at_restore(shop: Ana, arguments: list[str], code: int, to: str) -> None:
+    told = shop("checkout", *arguments, fails=code).err
+    assert "hint: it is a table: `ana restore orders` gives up what is staged of it" in told
+    assert f"`ana restore orders --to {to}` makes it what it was there" in told

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from anabranch.cli.commands.switch import go
+from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.text import clean, emit, emit_json, plural
@@ -32,8 +35,23 @@ def command(session: Session, name: str, at: str | None, create: bool, force: bo
         try:
             go(session, name, at, create)
         except NotFound as error:
-            error.hint = f"{error.hint}; `ana checkout {clean(name)}/` writes the files into a folder of that name"
+            folder = f"{error.hint}; `ana checkout {clean(name)}/` writes the files into a folder of that name"
+            error.hint = _restoring(session, name) or folder
             raise
+        except BadUsage as error:
+            error.hint = _restoring(session, at, name) or error.hint
+            raise
+
+
+def _restoring(session: Session, name: str | None, to: str = "REF") -> str | None:
+    """The hint for a table's name, for which git restores a file; None if it is no table."""
+    staged = session.working_set()
+    known = {table.name for table in session.repo.tables(session.branch)} | set(staged.status() if staged else ())
+    if name not in known:
+        return None
+    restore = f"`ana restore {shlex.quote(clean(name))}"
+    discarding, returning = f"{restore}` gives up what is staged of it", f"{restore} --to {clean(to)}`"
+    return f"it is a table: {discarding}, {returning} makes it what it was there"
 
 
 def _write(session: Session, folder: str, ref: str, force: bool) -> None:
