@@ -85,3 +85,31 @@ def test_blame_of_one_column_tells_who_changed_that_cell_last(shop: Ana) -> None
     assert rows["commits"][rows["rows"][0]["commit"]]["message"] != "void"
     assert not shop("blame", "orders", "-n", "100", "--json").json["more"]
     assert shop("blame", "orders", "-n", "1", "--json").json["more"]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (["idd=1"], "'dup' has no key column 'idd'"),
+        (["x"], "'x' is no id of 'dup'"),
+    ],
+)
+def test_a_key_that_can_not_be_meant_is_refused(shop: Ana, key: list[str], message: str) -> None:
+    shop("import", "dup", "orders.csv", "--key", "id", "-m", "dup")
+    told = shop("history", "dup", *(f"--key={part}" for part in key), fails=2).err
+    assert f"error: {message}" in told
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (["id=1"], "--key id=1 leaves status of the key of 'pairs' out"),
+        (["id=1", "state=new"], "'pairs' has no key column 'state'"),
+        (["1"], "'1' is no key of 'pairs'"),
+        (["id=1,status=new"], "'id=1,status=new' is no key of 'pairs'"),
+    ],
+)
+def test_a_key_of_two_columns_needs_both(shop: Ana, key: list[str], message: str) -> None:
+    shop("import", "pairs", "orders.csv", "--key", "id,status", "-m", "pairs")
+    told = shop("history", "pairs", *(f"--key={part}" for part in key), fails=2).err.splitlines()
+    assert told == [f"error: {message}", "hint: write it as --key id=… --key status=…"]

@@ -65,15 +65,43 @@ def key_of_text(schema: Schema, given: Sequence[str], table: str) -> dict[str, A
     """Parse a key from the command line: `id=7` for each column, or just the value if there is only one."""
     key = schema.key_columns if schema.has_key else ()
     parts = [text.partition("=") for text in given]
-    if len(key) == 1 and len(given) == 1 and parts[0][0] != key[0].name:
-        parts = [(key[0].name, "=", given[0])]
+    if len(key) == len(given) == 1 and parts[0][0] != key[0].name:
+        return {key[0].name: _lone_value(key[0], given[0], table)}
     named = {c.name: c for c in key}
-    in_one = len(key) > 1 and len(given) == 1 and all(f",{c.name}=" in f",{given[0]}" for c in key)
-    if not key or in_one or any(name not in named for name, _, _ in parts):
-        wanted = " ".join(f"--key {c.name}=…" for c in key)
-        hint = f"write it as {wanted}" if key else "it has no key; choose rows with --where"
-        raise InvalidRequest(f"{', '.join(given)!r} is no key of {table!r}", hint=hint)
+    wrong = _wrong_key(tuple(named), given, table)
+    if wrong:
+        hint = f"write it as {_key_options(key)}" if key else "it has no key; choose rows with --where"
+        raise InvalidRequest(wrong, hint=hint, table=table)
     return {name: value_of_text(named[name], text, table) for name, _, text in parts}
+
+
+def _wrong_key(key: tuple[str, ...], given: Sequence[str], table: str) -> str | None:
+    """What is wrong with a key of `name=value` parts; None if nothing is."""
+    parts = [text.partition("=") for text in given]
+    in_one = len(key) > 1 and len(given) == 1 and all(f",{name}=" in f",{given[0]}" for name in key)
+    if not key or in_one or not all(is_pair for _, is_pair, _ in parts):
+        return f"{', '.join(given)!r} is no key of {table!r}"
+    names = [name for name, _, _ in parts]
+    unknown, missing = [n for n in names if n not in key], [n for n in key if n not in names]
+    if unknown:
+        return f"{table!r} has no key column {unknown[0]!r}"
+    return f"--key {', '.join(given)} leaves {', '.join(missing)} of the key of {table!r} out" if missing else None
+
+
+def _lone_value(column: Column, text: str, table: str) -> Any:
+    """The value of the only key column, if that is what a text says; it may name another column by mistake."""
+    try:
+        return value_of_text(column, text, table)
+    except InvalidRequest:
+        name, is_pair, _ = text.partition("=")
+        if not is_pair:
+            raise
+        hint = f"write it as {_key_options([column])}"
+        raise InvalidRequest(f"{table!r} has no key column {name!r}", hint=hint, table=table) from None
+
+
+def _key_options(key: Sequence[Column]) -> str:
+    return " ".join(f"--key {c.name}=…" for c in key)
 
 
 def value_of_text(column: Column, text: str, table: str) -> Any:
@@ -98,7 +126,8 @@ def key_values(schema: Schema, key: Any, table: str) -> tuple[Any, ...]:
     given = {schema.column(str(name)).id: value for name, value in key.items()}
     if set(given) != set(schema.key):
         names = ", ".join(c.name for c in columns)
-        raise InvalidRequest(f"get was given {', '.join(map(str, key))}", hint=f"give just the key: {names}")
+        message = f"the key of {table!r} was expected, {', '.join(map(str, key)) or 'nothing'} was given"
+        raise InvalidRequest(message, hint=f"give just the key: {names}", table=table)
     return tuple(_key_value(given[c.id], c, table) for c in columns)
 
 
