@@ -109,9 +109,19 @@ def test_a_merge_with_conflicts_stays_open_until_they_are_settled(meeting: Ana) 
     said = meeting("resolve", "orders", "--theirs", "--where", "id = 2").out
     assert said == "orders: 1 resolved, none left; `ana merge --continue` publishes the merge\n"
     assert meeting("conflicts").out.startswith("No conflicts are left")
+    none = "No conflicts of orders are left; `ana merge --continue` publishes the merge.\n"
+    assert meeting("conflicts", "orders").out == none
+    assert meeting("conflicts", "orders", "--json").json["count"] == 0
     assert meeting("merge", "--continue", "-m", "decided").out.splitlines()[0].endswith("] decided")
     assert shown(meeting) == {1: ("void", 10.5), 2: ("paid", 21.0), 3: ("sent", None)}
     assert meeting("status", "--json").json["merges"] == []
+
+
+@pytest.mark.parametrize("command", [["conflicts", "ordr"], ["resolve", "ordr", "--ours"]])
+def test_a_misspelt_table_of_an_open_merge_is_told(meeting: Ana, command: list[str]) -> None:
+    meeting("merge", "dev", fails=1)
+    told = meeting(*command, fails=3).err.splitlines()
+    assert told == ["error: there is no table 'ordr' at this commit", "hint: did you mean 'orders'?"]
 
 
 def test_an_open_merge_is_given_up(meeting: Ana) -> None:

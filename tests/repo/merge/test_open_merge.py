@@ -147,8 +147,19 @@ def test_a_resolution_that_makes_no_sense_is_refused(duck: ab.Repository, asked:
     assert left(merge) == ALL
 
 
-def test_a_table_that_is_not_in_conflict_cannot_be_resolved(duck: ab.Repository) -> None:
+def test_a_table_that_is_not_there_cannot_be_resolved(duck: ab.Repository) -> None:
     merge = started(duck, OURS, THEIRS)
+    merge.resolve("t", take="ours")
+    with pytest.raises(ab.NotFound, match=r"there is no table 'tt' at this commit .did you mean 't'\?"):
+        merge.resolve("tt", take="ours")
+    with pytest.raises(ab.NotFound, match=r"nothing in 't' .* .no conflicts are left; the merge can go on"):
+        merge.resolve("t", take="ours", key=9)
+
+
+def test_another_table_than_those_in_conflict_cannot_be_resolved(duck: ab.Repository) -> None:
+    merge = started(duck, OURS, THEIRS)
+    with duck.commit(merge.into, "u") as tx:
+        tx.create_table("u", [{"id": 1}], key="id")
     with pytest.raises(ab.NotFound, match=r"nothing in 'u' .* .there are conflicts in: t \(4\)"):
         merge.resolve("u", take="ours")
 

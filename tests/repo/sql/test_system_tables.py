@@ -236,6 +236,14 @@ def test_conflicts_are_counted_by_table_and_told_by_row(merging: ab.Repository) 
         found(merging, "ana.conflicts", "orders", branch="dev")
 
 
+def test_a_table_whose_conflicts_are_resolved_has_none(merging: ab.Repository) -> None:
+    merging.open_merges("main")[-1].resolve("orders", take="ours")
+    assert rows(merging, "ana.conflicts", "orders") == []
+    assert merging.sql("SELECT id, kind, ours FROM ana.conflicts('orders')").arrow().num_rows == 0
+    with pytest.raises(ab.NotFound, match="did you mean 'orders'"):
+        found(merging, "ana.conflicts", "ordr")
+
+
 def test_conflicts_of_a_table_itself_and_rows_that_break_a_check_are_told(duck: ab.Repository) -> None:
     with duck.commit("main", "load") as tx:
         tx.create_table("gone", [{"id": 1}], key="id")

@@ -14,7 +14,7 @@ from anabranch.cli.output.text import clean, cut, emit, emit_json, plural, width
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
-    from anabranch.repo.merge.conflicts import Conflicts
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 _KEY_LINES = 3
 """So many lines of the screen a key may take."""
@@ -43,7 +43,7 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
     with session.progress("looking for conflicts"):
         conflicts = kept.conflicts
     if table is not None:
-        _show(session, conflicts, table, limit)
+        _show(session, kept, table, limit)
     elif session.json:
         emit_json({"branch": branch, "sources": kept.sources, **conflicts_document(conflicts)})
     elif not conflicts:
@@ -57,13 +57,20 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
             emit(line)
 
 
-def _show(session: Session, conflicts: Conflicts, table: str, limit: int) -> None:
+def _show(session: Session, kept: OpenConflicts, table: str, limit: int) -> None:
+    conflicts = kept.conflicts
     things = [t for t in (*conflicts.objects, *conflicts.schema) if t["table"] == table]
     broken = [v for v in conflicts.violations if v["table"] == table]
-    rows = conflicts[table].rows() if table in conflicts or not (things or broken) else []
+    rows = conflicts[table].rows() if table in conflicts else []
+    if not (rows or things or broken):
+        kept.need_table(table)
     if session.json:
         facts = {"table": table, "count": len(rows) + len(things) + len(broken), "rows": rows[:limit]}
         emit_json({**facts, "things": things, "violations": broken[:limit]})
+        return
+    if not (rows or things or broken):
+        others = f"there are conflicts in: {conflicts.summary()}" if conflicts else goes_on(kept.verb)
+        emit(f"No conflicts of {clean(table)} are left; {clean(others)}.")
         return
     if rows:
         keys = list(rows[0]["key"])

@@ -43,7 +43,7 @@ def find_table(ctx: Context, cx: Connection, at: Clock, name: str) -> FoundTable
 def no_table(name: str, prefix: str, there: Mapping[str, str]) -> NotFound:
     """The error for a table that is not there; it suggests the nearest of the names beside it, or lists them."""
     tables, namespaces = (sorted(n for n, k in there.items() if k == kind) for kind in ("table", "namespace"))
-    near = next(iter(get_close_matches(split_table_name(name)[1], tables, n=1)), None)
+    near = next(iter(get_close_matches(name.removeprefix(prefix), tables, n=1)), None)
     hint = f"did you mean {prefix + near!r}?" if near else _listed(tables, namespaces)
     return NotFound(f"there is no table {name!r} at this commit", hint=hint, table=name, near=near)
 

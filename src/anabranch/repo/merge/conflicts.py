@@ -18,7 +18,7 @@ from anabranch.plan.merge.sides import ThingConflict
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from anabranch.model.schema import Column
+    from anabranch.model.schema import Column, Schema
     from anabranch.model.types import DataType
     from anabranch.queries.three_way import Decision
     from anabranch.repo.context.context import Context
@@ -112,7 +112,7 @@ class TableConflicts(Relation):
     @property
     def key_columns(self) -> tuple[tuple[str, DataType], ...]:
         """The names and types of the key in `arrow`."""
-        return tuple((_apart(c.name), c.type) for c in self._keys)
+        return conflict_keys(self.decision.schema)
 
     def spark(self, **chosen: Any) -> Any:
         """The conflicts as a Spark DataFrame, in the form of `arrow`."""
@@ -142,8 +142,7 @@ class TableConflicts(Relation):
 
     @property
     def _keys(self) -> Sequence[Column]:
-        schema = self.decision.schema
-        return schema.key_columns if schema.has_key else ()
+        return _keys_of(self.decision.schema)
 
     def _described(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         from anabranch.queries.three_way import BASE, KIND, OURS, THEIRS, conflict_of, there, value_of
@@ -168,6 +167,15 @@ class TableConflicts(Relation):
 
         keys = {c.id: row[c.id] for c in self.decision.schema.key_columns}
         return {c.name: keys[c.id] if c.id in keys else row[value_of(c, side)] for c in self.decision.schema}
+
+
+def conflict_keys(schema: Schema) -> tuple[tuple[str, DataType], ...]:
+    """The names and types of a table's key where its conflicts are shown as rows."""
+    return tuple((_apart(c.name), c.type) for c in _keys_of(schema))
+
+
+def _keys_of(schema: Schema) -> Sequence[Column]:
+    return schema.key_columns if schema.has_key else ()
 
 
 def _apart(key: str) -> str:

@@ -12,15 +12,18 @@ from anabranch.catalog import open_merges
 from anabranch.catalog.history import to_datetime
 from anabranch.catalog.open_merges import MergeRecord
 from anabranch.catalog.store import lock_repository
-from anabranch.errors import BranchMoved, InvalidRequest, NotFound
+from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
 from anabranch.model.paths import check_path, split_path
+from anabranch.model.tables import TableEntry
 from anabranch.plan.merge.rules import check_strictness
+from anabranch.repo.branches.listing import list_tables_at
 from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept_rules
+from anabranch.repo.context.table_state import no_table
 from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.conflicts import Conflicts
 
@@ -129,10 +132,25 @@ class OpenConflicts(ABC):
         if not decisions and not count:
             (decisions, rows, count), left = self._resolve_again(asked, how), None
         if not decisions and not count:
-            hint = f"there are conflicts in: {conflicts.summary() or 'nothing'}"
+            if file is None:
+                self.need_table(table)
+            where = conflicts.summary()
+            hint = f"there are conflicts in: {where}" if where else f"no conflicts are left; the {self.verb} can go on"
             raise NotFound(f"nothing in {file or table!r} that is in conflict was asked for", hint=hint, table=table)
         self._keep({**self._record.decisions, **decisions}, rows, left)
         return count + len(decisions)
+
+    def need_table(self, name: str) -> None:
+        """Refuse a name that no side calls a table; the error suggests the nearest name."""
+        known = {t.name for ref in (self.into, *self.sources) for t in self._tables_at(ref)}
+        if name not in known and name not in {c.table for c in self.conflicts.things}:
+            raise no_table(name, "", dict.fromkeys(known, "table"))
+
+    def _tables_at(self, ref: str) -> Sequence[TableEntry]:
+        try:
+            return list_tables_at(self._ctx, ref, None)
+        except AnabranchError:
+            return ()  # A range, or a branch that is gone.
 
     def _resolve_again(self, asked: Resolution, how: How) -> tuple[dict[str, str], dict[ThingId, pa.Table], int]:
         """Change what was resolved before, by looking at the conflicts as they were without it."""

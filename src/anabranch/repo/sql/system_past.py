@@ -16,7 +16,7 @@ from anabranch.repo.compare import changes as change_verbs
 from anabranch.repo.compare import diff as diff_verbs
 from anabranch.repo.compare.history import row_history, table_history
 from anabranch.repo.compare.table_diff import TableDiff
-from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.conflicts import Conflicts, conflict_keys
 from anabranch.repo.merge.open_merge import newest_merge
 from anabranch.repo.read.look_up import value_of_text
 from anabranch.repo.read.open_table import open_table
@@ -153,8 +153,9 @@ def _of_table(asked: SystemRequest, found: Conflicts) -> SystemTable:
     things = [t for t in (*found.objects, *found.schema) if t["table"] == name]
     broken = [v for v in found.violations if v["table"] == name]
     rows = [*(_thing(t) for t in things), *(_broken(v) for v in broken)]
-    if name not in found and rows:
-        return asked.in_memory(_THINGS, lambda: rows)
+    if name not in found:
+        keys_of = () if rows else conflict_keys(open_table(asked.ctx, name, asked.branch).schema)
+        return asked.in_memory((*keys_of, *_THINGS), lambda: rows)
     table = found[name]
     keys = [key for key, _ in table.key_columns]
     at = [*({} for _ in things), *(dict(zip(keys, v["key"].values(), strict=True)) for v in broken)]
