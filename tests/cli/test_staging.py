@@ -43,7 +43,7 @@ def test_the_status_as_json(staged: Ana) -> None:
         "commit_id": "main/1",
     }
     orders = found["staged"][1]
-    assert set(orders) == {"name", "kind", "state", "operations", "inserted", "updated", "deleted"}
+    assert set(orders) == {"name", "kind", "state", "operations", "inserted", "updated", "deleted", "exact"}
     assert (orders["name"], orders["kind"], orders["state"]) == ("orders", "table", "changed")
     assert (orders["inserted"], orders["updated"], orders["deleted"]) == (2, 1, 0)
 
@@ -191,3 +191,43 @@ def test_a_table_that_is_only_staged_is_hinted_at(staged: Ana, command: tuple[st
 def test_names_that_are_staged_are_known_where_what_is_staged_is_read(staged: Ana) -> None:
     assert "did you mean 'customers'?\n" in staged("table", "show", "custmers", fails=3).err
     assert "there: customers, orders\n" in staged("table", "show", "xyz", fails=3).err
+
+
+def test_several_statements_on_a_table_count_what_they_come_to(shop: Ana) -> None:
+    for status in ("a", "b", "new"):
+        shop("sql", f"UPDATE orders SET status = '{status}' WHERE id = 1")
+    assert shop("diff").out == "Nothing differs.\n"
+    assert shop("status").out.splitlines()[-1] == "  changed  orders  no change"
+    shop("sql", "UPDATE orders SET status = 'c' WHERE id = 1")
+    (orders,) = shop("status", "--json").json["staged"]
+    assert (orders["inserted"], orders["updated"], orders["deleted"], orders["exact"]) == (0, 1, 0, True)
+    said = shop("sql", "SELECT name, inserted, updated, deleted FROM ana.status", "--format", "csv").out
+    assert said.splitlines()[1:] == ["orders,0,1,0"]
+
+
+def test_a_commit_counts_what_it_is_not_what_led_to_it(shop: Ana) -> None:
+    shop("sql", "UPDATE orders SET status = 'a' WHERE id = 1")
+    shop("sql", "INSERT INTO orders (id, status) VALUES (9, 'new')")
+    shop("sql", "DELETE FROM orders WHERE id = 9")
+    (orders,) = shop("commit", "-m", "net", "--json").json["staged"]
+    (change,) = shop("show", "--json").json["changes"]
+    counts = [[found[word] for word in ("inserted", "updated", "deleted")] for found in (orders, change)]
+    assert counts == [[0, 1, 0]] * 2
+    shop("sql", "UPDATE orders SET status = 'b' WHERE id = 1")
+    shop("sql", "UPDATE orders SET status = 'c' WHERE id = 1")
+    assert shop("commit", "-m", "again").out.splitlines()[1:] == ["  changed  orders  1 updated"]
+
+
+def test_status_says_about_rather_than_start_spark(shop: Ana) -> None:
+    for status in ("a", "b"):
+        shop("sql", f"UPDATE orders SET status = '{status}' WHERE id = 1")
+    done = shop("--engine", "spark", "status")
+    assert done.out.splitlines()[-1] == "  changed  orders  about 2 updated"
+    assert done.err == ""
+
+
+def test_what_is_given_up_of_a_stash_is_counted_too(shop: Ana) -> None:
+    for status in ("a", "b"):
+        shop("sql", f"UPDATE orders SET status = '{status}' WHERE id = 1")
+    shop("stash")
+    assert shop("stash", "drop", "--json").json["dropped"]["staged"][0]["updated"] == 1

@@ -16,6 +16,7 @@ from anabranch.model.files import FILES_SHOWN
 if TYPE_CHECKING:
     from anabranch import Commit
     from anabranch.cli.session import Session
+    from anabranch.repo.branches.log import TableChange
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.commit.transaction import Transaction
 
@@ -58,11 +59,23 @@ def publish(opened: OpenCommit, message: str, author: str | None, date: str | No
         raise
 
 
-def staged_documents(opened: OpenCommit | None) -> list[dict[str, Any]]:
-    """The contents of a working set as JSON: name, kind, state, operations, inserted, updated, deleted."""
+def staged_documents(opened: OpenCommit | None, *, net: bool = True) -> list[dict[str, Any]]:
+    """The contents of a working set as JSON: name, kind, state, operations, inserted, updated, deleted, exact."""
     from anabranch.repo.commit.draft_listing import staged_things
 
-    return staged_things(opened) if opened else []
+    return staged_things(opened, net=net) if opened else []
+
+
+def counted_in(session: Session, made: Commit, staged: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was staged, with the counts of the commit that was made of it."""
+    changes = {change.table: change for change in session.repo.show_changes(made.hash)}
+    return [_recounted(what, changes.get(what["name"])) for what in staged]
+
+
+def _recounted(what: dict[str, Any], change: TableChange | None) -> dict[str, Any]:
+    if what["kind"] != "table" or what["state"] == "dropped":
+        return what
+    return {**what, **{word: getattr(change, word, 0) for word in ("inserted", "updated", "deleted")}, "exact": True}
 
 
 def report_commits(session: Session, branch: str, made: list[Commit], nothing: str) -> None:

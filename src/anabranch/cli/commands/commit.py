@@ -15,7 +15,7 @@ from anabranch.cli.output.text import clean, columns, emit, emit_json
 from anabranch.cli.refs import with_zone
 from anabranch.cli.sequences import end
 from anabranch.cli.session import Session
-from anabranch.cli.staging import NOTHING, publish, staged_documents
+from anabranch.cli.staging import NOTHING, counted_in, publish, staged_documents
 from anabranch.documents.records import commit_document
 from anabranch.errors import BranchMoved
 
@@ -45,13 +45,13 @@ def command(
     $ ana commit -m 'new prices'
     $ ana commit --amend -m 'new prices for 2027'
 
-    JSON: branch, commit (null if there was nothing), staged (as in status).
+    JSON: branch, commit (null if there was nothing), staged (as in status, with the counts of the commit).
     """
     when = with_zone(date) if date else None
     if message is None and not amend:
         raise BadUsage("a commit needs a message", hint="say what it does and why: ana commit -m MESSAGE")
     opened = session.working_set()
-    staged = staged_documents(opened)
+    staged = staged_documents(opened, net=amend)
     try:
         with session.progress("publishing"):
             if amend:
@@ -80,7 +80,8 @@ def _carry_over(
 def _report(session: Session, made: Commit | None, staged: list[dict[str, Any]], amend: bool) -> None:
     session.exit_code = 0 if made else NOTHING
     if session.json:
-        emit_json({"branch": session.branch, "commit": commit_document(made) if made else None, "staged": staged})
+        shown = counted_in(session, made, staged) if made and not amend else staged
+        emit_json({"branch": session.branch, "commit": commit_document(made) if made else None, "staged": shown})
     elif made is None:
         why = "what was staged changes nothing" if staged else "nothing is staged"
         emit(f"nothing to commit on {session.branch}: {why}")
@@ -88,7 +89,7 @@ def _report(session: Session, made: Commit | None, staged: list[dict[str, Any]],
             emit(f"A {waiting.verb} is open; {goes_on(waiting.verb)}.")
     else:
         emit(commit_line(session.branch, made))
-        for line in columns(_whole(session, made) if amend else _rows(staged)):
+        for line in columns(_whole(session, made) if amend else _rows(counted_in(session, made, staged))):
             emit(f"  {line}")
 
 

@@ -103,9 +103,10 @@ def drop(session: Session, number: int) -> None:
 
     JSON: dropped (number, message, branch, started_at, staged: as in status).
     """
+    described = _document(session.repo.find_stash(number)) if session.json else {}
     gone = session.repo.drop_stash(number)
     if session.json:
-        emit_json({"dropped": _document(gone)})
+        emit_json({"dropped": described})
     else:
         emit(f"Given up: {_subject(gone)} ({plural(len(gone.work.status()), 'change')})")
 

@@ -22,13 +22,15 @@ _COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
 def command(session: Session, folder: str | None) -> None:
     """Show the current branch and what is staged on it; of a FOLDER of files, what was changed in it.
 
+    Counts are what `ana diff` says, too; "about" where several statements changed a table and telling would take long.
+
     \b
     $ ana status
     $ ana status work
 
     JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated,
-    deleted), merges (open ones: list of id, verb, into, sources, started_at). Of a folder: folder, ref, added, changed,
-    removed.
+    deleted, exact), merges (open ones: list of id, verb, into, sources, started_at). Of a folder: folder, ref, added,
+    changed, removed.
     """
     if folder is not None:
         _report_folder(session, folder)

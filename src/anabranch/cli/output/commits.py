@@ -30,7 +30,8 @@ def counts_text(counts: Counts | dict[str, Any]) -> str:
     parts = [f"{number(found[kind])} {word}" for kind, word in words.items() if found[kind]]
     operations = counts.get("operations", ()) if isinstance(counts, dict) else ()
     others = [_WORDS.get(word, word) for word in dict.fromkeys(operations) if word not in _OF_ROWS]
-    return ", ".join(parts or others) or "no change"
+    about = "about " if parts and not found.get("exact", True) else ""
+    return about + ", ".join(parts or others) or "no change"
 
 
 def commit_line(branch: str, commit: Commit) -> str:

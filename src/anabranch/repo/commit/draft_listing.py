@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from anabranch.model.changes import Counts
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableEntry
 from anabranch.repo.commit.transaction import Transaction
@@ -33,13 +34,31 @@ def draft_namespaces(tx: Transaction) -> list[str]:
     return sorted(name for name, kind, _ in tx.all_names() if kind == "namespace")
 
 
-def staged_things(tx: Transaction) -> list[dict[str, Any]]:
-    """List what an unfinished commit changes, by name: kind, state, operations, inserted, updated, deleted."""
+def staged_things(tx: Transaction, *, net: bool = True) -> list[dict[str, Any]]:
+    """List what an unfinished commit changes, by name: kind, state, operations, inserted, updated, deleted, exact.
+
+    Counts are those of the commit that it would become. Where only Spark or a long read could tell, or without `net`,
+    they are the sums of its statements, and `exact` is false where these may count a row twice.
+    """
+    status = tx.status()
+    several = _net_counts(tx, quick=net)
     return [
         {"name": name, "kind": what["kind"], "state": state_of(what), "operations": what["operations"]}
-        | vars(what["counts"])
-        for name, what in sorted(tx.status().items())
+        | (several.get(name) or vars(what["counts"]))
+        | {"exact": several.get(name, {}) is not None}
+        for name, what in sorted(status.items())
     ]
+
+
+def _net_counts(tx: Transaction, *, quick: bool) -> dict[str, dict[str, int] | None]:
+    """Count what several statements on one table come to, by table; None where that would take long."""
+    tables = [t for t in tx._draft.things.values() if t.kind == "table" and not t.dropped]
+    names = [t.name for t in tables if len(t.statements) > 1 and t.needs_netting]
+    if not names or not quick:
+        return dict.fromkeys(names)
+    found = tx.diff()
+    counted = {name: found[name]._quick_counts() for name in names}
+    return {name: {word: n[word] for word in vars(Counts())} if n else None for name, n in counted.items()}
 
 
 def state_of(what: dict[str, Any]) -> str:

@@ -145,6 +145,11 @@ class TableDiff(Relation):
         """Count the rows inserted, updated and deleted, and the cells changed."""
         return self._changes.counts()
 
+    def _quick_counts(self) -> dict[str, int] | None:
+        """Count as `counts` does, unless that would start Spark or read much."""
+        known = self.change != "changed" or self._changes.is_counted_quickly()
+        return self.counts() if known else None
+
     def rows(
         self,
         *,
