@@ -181,6 +181,33 @@ def test_log_and_show_tell_the_rows_of_commits_and_name_changed_columns(shop: An
     assert "1 column changed" in shop("show", "HEAD~1", "--stat").out
 
 
+def test_log_of_a_table_or_path_shows_the_changes_of_that_alone(shop: Ana, folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    shop("sql", "CREATE TABLE stock (id INT PRIMARY KEY, n INT); INSERT INTO stock VALUES (1, 7)")
+    shop("sql", "UPDATE orders SET status = 'void' WHERE id = 1")
+    shop("file", "put", "a.txt", "raw/a.txt")
+    shop("commit", "-m", "all of it")
+    shop("sql", "ALTER TABLE stock RENAME TO shelf", "-m", "another name")
+    for how, row, line in (("-p", "new → void", "+one"), ("--stat", "1 changed (1 cell)", "raw/a.txt")):
+        said = shop("log", how, "--", "orders").out
+        assert row in said
+        assert "stock:" not in said
+        assert "added    stock" not in said
+        assert line not in said
+        said = shop("log", how, "--", "raw").out
+        assert line in said
+        assert row not in said
+        assert "stock" not in said.replace("Tables: orders, stock", "")
+    assert "added  stock  1 added" in shop("log", "--stat", "--", "shelf").out
+    assert "new → void" not in shop("log", "-p", "--", "shelf").out
+
+
+def test_log_and_show_tell_counts_and_rows_together(shop: Ana) -> None:
+    shop("sql", "UPDATE orders SET status = 'void' WHERE id = 1", "-m", "void")
+    for said in (shop("log", "-1", "-p", "--stat").out, shop("show", "-p", "--stat").out):
+        assert said.index("changed  orders  1 changed (1 cell)") < said.index("new → void")
+
+
 def test_a_change_of_columns_is_never_told_as_no_rows(shop: Ana) -> None:
     assert shop("sql", "ALTER TABLE orders ADD COLUMN note STRING").out == "ALTER TABLE: done\n"
     assert "changed  orders  columns changed" in shop("status").out

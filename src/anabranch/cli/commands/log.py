@@ -25,10 +25,9 @@ from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
 
 if TYPE_CHECKING:
-    from anabranch import Commit, Repository
+    from anabranch import Commit
     from anabranch.repo.branches.provenance import ProvenanceEntry
 
-_ROWS_SHOWN = 100
 _ORIGINS_SHOWN = 10
 _COUNT = re.compile(r"^-(\d+)$")
 
@@ -87,7 +86,7 @@ def command(
     \b
     $ ana log --graph --oneline --all
     $ ana log --table orders -n 5 dev
-    $ ana log -1 -p -- orders
+    $ ana log -1 -p -- orders             with the rows of this table that it changed
     $ ana log -- raw/orders.csv           commits that touched a file, or a folder
 
     JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches,
@@ -106,7 +105,7 @@ def command(
     if session.json:
         emit_json({"commits": [_document(commit, names) for commit in commits]})
         return
-    described = partial(changed_lines, session.repo, rows=patch) if stat or patch else None
+    described = _changes(session, heads, filters, rows=patch, counts=stat) if stat or patch else None
     text = CommitText(names, oneline, described, origins)
     show_lines(graph_lines(commits, edges, text) if graph else plain_lines(commits, text), paged=pager)
 
@@ -129,6 +128,24 @@ def _is_path(session: Session, name: str, ref: str) -> bool:
     if any(table.name == name for table in session.repo.tables(ref)):
         return False
     return any(found.path == name for found in session.repo.files(ref).list())
+
+
+def _changes(
+    session: Session, heads: Sequence[str], filters: Mapping[str, Any], *, rows: bool, counts: bool
+) -> Callable[[Commit], Sequence[str]]:
+    """What is shown below each commit; if a table or path is named, only that."""
+    from anabranch.cli.output.commit_changes import CommitChanges, ShownThing
+
+    table, path = filters.get("table"), filters.get("path")
+    only = ShownThing(table, _ids(session, heads, table) if table else frozenset(), path) if table or path else None
+    return CommitChanges(session.repo, rows, counts, only).lines
+
+
+def _ids(session: Session, heads: Sequence[str], name: str) -> frozenset[str]:
+    """The ids of the tables of this name at the refs; whatever their case, unless one is written exactly so."""
+    found = [table for head in heads for table in session.repo.tables(head.rpartition("..")[2] or session.branch)]
+    exact = frozenset(table.id for table in found if table.name == name)
+    return exact or frozenset(table.id for table in found if table.name.casefold() == name.casefold())
 
 
 def find_names(session: Session, commits: Sequence[Commit]) -> ShownNames:
@@ -170,23 +187,6 @@ def graph_lines(commits: Sequence[Commit], edges: Edges, described: CommitText) 
     last = len(commits) - 1
     for i, (commit, part) in enumerate(zip(commits, draw([c.hash for c in commits], edges), strict=True)):
         yield from part.with_text([*described.lines(commit), *([""] if i < last and not described.oneline else [])])
-
-
-def changed_lines(repo: Repository, commit: Commit, *, rows: bool) -> list[str]:
-    """What a commit changed against its first parent: rows, or how many of them."""
-    from anabranch.cli.output.diff_text import overview, whole_text
-    from anabranch.cli.output.file_diffs import file_lines
-    from anabranch.documents.diff import Wanted
-
-    if not commit.parents:
-        return []
-    found = repo.diff(commit.parents[0], commit.hash)
-    files = list(file_lines(found.files, text=rows))
-    if not commit.tables:
-        return files if rows else [f"  {line}" for line in files]
-    if rows:
-        return [*whole_text(list(found), found.namespaces, Wanted(None, (), _ROWS_SHOWN)), *files]
-    return [f"  {line}" for line in (*overview(list(found), found.namespaces, exact=True), *files)]
 
 
 def one_line(commit: Commit, names: ShownNames) -> str:

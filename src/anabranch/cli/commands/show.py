@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.commands.log import changed_lines, find_names, full_text
+from anabranch.cli.commands.log import find_names, full_text
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.pager import show_lines
@@ -51,7 +51,9 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
     for line in full_text(commit, names, origins.get(commit.hash, ())):
         emit(line)
     if patch or stat:
-        show_lines(_after_a_gap(changed_lines(session.repo, commit, rows=patch)), paged=False)
+        from anabranch.cli.output.commit_changes import CommitChanges
+
+        show_lines(_after_a_gap(CommitChanges(session.repo, patch, stat).lines(commit)), paged=False)
     else:
         _print_tables(session, commit, changes)
         show_lines(_after_a_gap(_file_lines(session, commit)), paged=False)

@@ -75,6 +75,13 @@ class TableDiff(Relation):
         return "added" if self._before is None else "dropped" if self._after is None else "changed"
 
     @property
+    def id(self) -> str:
+        """The table's id, which stays whatever its name; that of the table before, if it was dropped."""
+        state = self._after or self._before
+        assert state is not None
+        return state.id
+
+    @property
     def renamed_from(self) -> str | None:
         """The name before, if the table has another one now."""
         return self._before.name if self._before and self._after and self._before.name != self._after.name else None
