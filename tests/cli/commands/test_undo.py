@@ -27,14 +27,32 @@ def test_a_commit_is_undone_by_a_new_one(parted: Ana, folder: Path) -> None:
     assert lines[0].endswith('] revert "cheaper"')
     assert lines[1:] == ["  orders  1 updated"]
     assert shown(parted)[1] == ("new", 9.5)
-    done = parted("revert", "HEAD~1", fails=2)
+    done = parted("revert", "HEAD~1", "--no-three-way", fails=2)
     assert "later commits depend on it" in done.err
     assert "--three-way" in done.err
+    assert parted("revert", "HEAD~1", fails=1).out == "nothing of main~1 is left to undo on main\n"
     parted("merge", "dev", "--no-ff")
     assert "--parent 1" in parted("revert", "HEAD", fails=2).err
     found = parted("revert", "HEAD", "--parent", "1", "-m", "without dev", "--json").json
     assert [(c["message"], found["branch"]) for c in found["commits"]] == [("without dev", "main")]
     assert shown(parted)[1] == ("new", 9.5)
+
+
+def test_a_revert_with_conflicts_stays_open_as_a_cherry_pick_does(parted: Ana, folder: Path) -> None:
+    write(folder, "main", "dearer", price=30.0)
+    done = parted("revert", "HEAD~1", fails=1)
+    assert "(cheaper) can't be made on 'main': 1 conflict." in done.out
+    assert "`ana revert --continue` goes on" in done.out
+    parted("resolve", "orders", "--theirs")
+    assert parted("revert", "--continue").out.splitlines()[1:] == ["  orders  1 updated"]
+    assert shown(parted)[1] == ("new", 9.5)
+    hint = parted("revert", "--continue", fails=3).err
+    assert "`ana revert COMMIT` keeps one open if there are conflicts" in hint
+
+
+def test_only_what_a_branch_has_is_undone_there(parted: Ana) -> None:
+    for how in ("--three-way", "--no-three-way"):
+        assert "branch 'main' does not have this commit" in parted("revert", "dev", how, fails=2).err
 
 
 def test_the_change_of_a_commit_is_made_again(parted: Ana) -> None:

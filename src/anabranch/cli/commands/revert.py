@@ -18,19 +18,23 @@ from anabranch.cli.session import Session
 @click.option("--on", metavar="BRANCH", shell_complete=branches, help="The branch that moves (the current one).")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="What the new commit says.")
 @click.option("--parent", type=click.IntRange(min=1), metavar="N", help="Of a merge: the parent to go back to.")
-@click.option("--three-way", is_flag=True, help="Undo it by a merge, even if later commits changed the same rows.")
+@click.option(
+    "--three-way/--no-three-way",
+    default=True,
+    help="Undo it by a merge (the default), or refuse if later commits changed the same rows.",
+)
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")
 @ways_on
 def command(session: Session, commits: tuple[str, ...], on: str | None, rule: dict[str, str], **chosen: Any) -> None:
-    """Undo each COMMIT with a new commit. Refused if later commits build on it; see --three-way.
+    """Undo each COMMIT with a new commit.
 
-    A range such as HEAD~3..HEAD stands for its commits, newest first. With --three-way it stops at conflicts (exit code
-    1): settle them with `ana resolve`, then --continue, or --skip the commit. The branch moves when all are undone.
+    A range such as HEAD~3..HEAD stands for its commits, newest first. Where later commits changed the same cells it
+    stops (exit code 1): settle the conflicts with `ana resolve`, then go on with --continue, or leave the commit as it
+    is with --skip. The branch moves when all are undone; until then --abort leaves everything as it was.
 
     \b
     $ ana revert HEAD
     $ ana revert HEAD~3..HEAD
-    $ ana revert HEAD~2 --three-way
 
     JSON: branch, commits (as in log; none if there was nothing to undo); or open, made, left, conflicts; or aborted.
     """

@@ -36,7 +36,7 @@ class StepMaker:
     def make(self, steps: Steps, how: How) -> Steps:
         """Make the next step; raise MergeConflict if it has conflicts."""
         step, top = steps.todo[0], self.at(steps.top)
-        if step.word == "revert" and not self.three_way:
+        if step.word == "revert":
             self._check_undo(step, top)
         made = self._pick(steps, top, how)
         if made is None:
@@ -92,7 +92,8 @@ class StepMaker:
             if not is_ancestor(history.Lines(cx), position, top):
                 hint = "only what a branch has can be undone there; see cherry_pick for the other way"
                 raise InvalidRequest(f"{what}: branch {self.branch.name!r} does not have this commit", hint=hint)
-        refuse_dependents(self.ctx, what, before, position, top)
+        if not self.three_way:
+            refuse_dependents(self.ctx, what, before, position, top)
 
     def _together(self, step: TodoStep, before: str, made: Commit) -> Commit:
         """Squash a commit into the one before it."""
