@@ -80,6 +80,19 @@ def by_hash(cx: Connection, repository: RepositoryId, prefix: str) -> list[Posit
     return [Position(LineId(r.line_id), r.commit_index) for r in rows]
 
 
+def by_id(cx: Connection, repository: RepositoryId, id_: CommitId) -> Position | None:
+    """Find a commit by its id; None if it doesn't exist."""
+    row = _by_id(cx, {"repository": repository, "id": id_}).first()
+    return Position(LineId(row.line_id), row.commit_index) if row else None
+
+
+@prepared
+def _by_id() -> Any:
+    c = t.commits.c
+    here = (c.repository_id == sa.bindparam("repository")) & (c.id == sa.bindparam("id"))
+    return sa.select(c.line_id, c.commit_index).where(here)
+
+
 @prepared
 def _by_hash() -> Any:
     c = t.commits.c

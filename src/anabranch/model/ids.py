@@ -26,6 +26,11 @@ def new_id(prefix: str) -> str:
     return prefix + base64.b32encode(secrets.token_bytes(10)).decode().lower()
 
 
+def commit_id_of(open_id: str) -> CommitId:
+    """The id of the commit that an open one becomes: by it one finds out later whether it was finished."""
+    return CommitId(f"k{open_id[1:]}")
+
+
 def new_column_id() -> ColumnId:
     """Make the id of a column; it is also the column's name inside Parquet files."""
     return ColumnId(new_id("c"))

@@ -64,3 +64,34 @@ def test_a_name_that_is_no_branch_may_be_meant_as_a_folder(filed: Ana) -> None:
 
 def test_a_folder_is_deleted_by_an_option_of_the_command_line(filed: Ana) -> None:
     assert "hint: --recursive deletes it with all of them" in filed("file", "rm", "photos", fails=2).err
+
+
+@pytest.mark.parametrize(
+    "give_up", [[["restore", "."]], [["reset", "--hard", "HEAD"]], [["stash"], ["stash", "drop"]]], ids=str
+)
+def test_a_folder_keeps_what_was_staged_from_it_and_given_up(
+    filed: Ana, folder: Path, give_up: list[list[str]]
+) -> None:
+    filed("checkout", "work/")
+    (folder / "work/photos/a.txt").write_text("edited\n")
+    (folder / "work/new.txt").write_text("new\n")
+    filed("add", "work")
+    assert filed("status", "work").out == "Nothing was changed in work.\n"
+    for command in give_up:
+        filed(*command)
+    found = filed("status", "work", "--json").json
+    assert (found["added"], found["changed"]) == (["new.txt"], ["photos/a.txt"])
+    assert "would be lost" in filed("checkout", "work/", fails=4).err
+    assert (folder / "work/photos/a.txt").read_text() == "edited\n"
+    filed("add", "work", "-m", "after all")
+    assert filed("file", "cat", "new.txt").out == "new\n"
+
+
+def test_an_edit_that_the_branch_has_already_is_no_change_once_it_was_added(filed: Ana, folder: Path) -> None:
+    filed("checkout", "work/")
+    for place in ("work/photos/a.txt", "photos/a.txt"):
+        (folder / place).write_text("edited by both\n")
+    filed("file", "put", "photos/a.txt", "photos/a.txt", "-m", "edited")
+    assert "changed  photos/a.txt" in filed("status", "work").out
+    filed("add", "work")
+    assert filed("status", "work").out == "Nothing was changed in work.\n"

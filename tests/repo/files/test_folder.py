@@ -10,6 +10,7 @@ import pytest
 import anabranch as ab
 from anabranch.model.files import FileStat
 from anabranch.repo.files.folder import MANIFEST, LocalFolder
+from anabranch.repo.files.manifest import Manifest
 from anabranch.repo.files.writer import FilesWriter
 
 
@@ -69,7 +70,8 @@ def test_only_what_moved_is_read_again(repo: ab.Repository, tmp_path: Path, monk
     folder = repo.folder(tmp_path / "work")
     with repo.commit("main", "nothing", allow_empty=True) as tx:
         folder.add(tx)
-    folder._write_manifest(None, {p: folder._known(p) for p in ("a.txt", "deep/b.txt", "log")})
+    known = {p: folder._known(p) for p in ("a.txt", "deep/b.txt", "log")}
+    folder._write_manifest(Manifest(None, known, folder._clock_ns()))
     read: list[str] = []
     monkeypatch.setattr(LocalFolder, "_hash", lambda self, path: read.append(path) or "")
     assert not folder.status()
@@ -171,4 +173,64 @@ def test_an_edit_while_a_file_is_taken_in_is_seen(
     with repo.commit("main", "from the folder") as tx:
         folder.add(tx)
     assert repo.files().read("a.txt") == b"A"
+    assert folder.status().changed == ("a.txt",)
+
+
+def test_what_was_taken_into_work_that_is_given_up_counts_as_changed_again(repo: ab.Repository, tmp_path: Path) -> None:
+    repo.checkout(tmp_path / "work")
+    folder, edited = repo.folder(tmp_path / "work"), tmp_path / "work/a.txt"
+    edited.write_text("A")
+    (tmp_path / "work/new").write_text("new")
+    (tmp_path / "work/log").unlink()
+    changed = folder.status()
+    work = repo.start("main", message="from the folder")
+    folder.add(work)
+    assert not folder.status()
+    work.files.put("a.txt", "other")
+    assert folder.status().changed == ("a.txt",)
+    folder.add(work)
+    work.abort()
+    assert folder.status() == changed
+    for checkout in (repo.checkout, repo.files().checkout):
+        with pytest.raises(ab.AlreadyExists, match="would be lost"):
+            checkout(tmp_path / "work")
+    assert edited.read_text() == "A"
+    with repo.commit("main", "again") as tx:
+        folder.add(tx)
+    assert not folder.status()
+    assert repo.files().read("new") == b"new"
+    assert repo.files().checkout(tmp_path / "work") == 3
+
+
+def test_what_was_taken_into_open_work_is_known_whatever_way_it_is_published(
+    repo: ab.Repository, tmp_path: Path
+) -> None:
+    place = tmp_path / "work"
+    repo.checkout(place)
+    folder = repo.folder(place)
+    for n, publish in enumerate((repo.start, repo.amend, repo.carry_over)):
+        (place / "a.txt").write_text(f"edit {n}")
+        work = repo.start("main", message="from the folder")
+        folder.add(work)
+        if publish == repo.amend:
+            repo.amend("main", work=work)
+        elif publish == repo.carry_over:
+            repo.carry_over(work, "carried").finish()
+        else:
+            work.finish()
+        assert not folder.status()
+    with repo.commit("main", "another") as tx:
+        tx.files.put("a.txt", "later")
+    assert not folder.status()
+    repo.checkout(place, "main")
+    assert (place / "a.txt").read_text() == "later"
+
+
+def test_a_commit_that_overwrote_what_it_took_in_does_not_hold_it(repo: ab.Repository, tmp_path: Path) -> None:
+    repo.checkout(tmp_path / "work")
+    folder = repo.folder(tmp_path / "work")
+    (tmp_path / "work/a.txt").write_text("A")
+    with repo.commit("main", "twice") as tx:
+        folder.add(tx)
+        tx.files.put("a.txt", "B")
     assert folder.status().changed == ("a.txt",)

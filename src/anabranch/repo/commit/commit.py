@@ -19,7 +19,7 @@ from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, Outcom
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import Content, Publication
-from anabranch.model.ids import CommitId, ObjectId, new_id
+from anabranch.model.ids import CommitId, ObjectId, commit_id_of, new_id
 from anabranch.plan.commit import Draft, all_objects_of, content_of
 from anabranch.plan.folding import is_due
 from anabranch.repo.branches.provenance import resolve_origins
@@ -128,7 +128,7 @@ def _publication(
         ctx.record.id,
         start.branch,
         (start.parent,),
-        CommitId(new_id("k")),
+        CommitId(new_id("k")) if open_commit is None else commit_id_of(open_commit[0]),
         start.author,
         start.message,
         start.started_at,
@@ -315,7 +315,7 @@ class CommitBlock:
                 raise
             transaction._closed = True
             transaction.commit = finish(self._ctx, transaction._start, transaction._draft)
-            transaction._tell_kept()
+            transaction._tell_kept(transaction.commit.hash if transaction.commit else transaction._start.parent.hash)
         else:
             self._give_up(transaction)
 

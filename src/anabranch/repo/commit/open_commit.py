@@ -163,13 +163,16 @@ class OpenCommit(Transaction):
         finally:
             self._unsaved = None
         self._keep(held)
-        self._tell_kept()
+        self._tell_kept(self.parent, self.id)
 
-    def when_kept(self, do: Callable[[], None]) -> None:
-        """Call a function once what was written so far is kept: now or, in a block, at its end."""
+    def when_kept(self, do: Callable[[Sequence[str]], None]) -> None:
+        """Call a function once what was written so far is kept: now or, in a block, at its end.
+
+        It gets the parent's hash, which keeps what is equal there, and the id of this commit, which keeps the rest.
+        """
         super().when_kept(do)
         if self._unsaved is None:
-            self._tell_kept()
+            self._tell_kept(self.parent, self.id)
 
     def _record(self, thing: ThingDraft) -> None:
         if self._unsaved is not None:
@@ -318,11 +321,17 @@ def working_set(ctx: Context, branch: str) -> OpenCommit | None:
 
 def reopen(ctx: Context, id_: str) -> OpenCommit:
     """Reopen a commit by its id, in its current state."""
+    found = find_open(ctx, id_)
+    if found is None:
+        raise changed_elsewhere(id_)
+    return found
+
+
+def find_open(ctx: Context, id_: str) -> OpenCommit | None:
+    """Find an open commit by its id; None if it was finished or aborted."""
     with ctx.catalog.read() as cx:
         found = next((r for r in open_commits.all_records(cx, ctx.record.id) if r.id == id_), None)
-        if found is None:
-            raise changed_elsewhere(id_)
-        return _reopen(ctx, cx, found)
+        return _reopen(ctx, cx, found) if found else None
 
 
 def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None) -> tuple[BranchHead, bool]:

@@ -71,7 +71,7 @@ class Transaction:
         self._contents: dict[ObjectId, bytes] = {}
         self._closed = False
         self._files: FilesWriter | None = None
-        self._when_kept: list[Callable[[], None]] = []
+        self._when_kept: list[Callable[[Sequence[str]], None]] = []
         self._at_parent: dict[NamePlace, Bound] = {}
         """What names stand for at the parent; never stale, since the parent cannot change."""
 
@@ -224,13 +224,13 @@ class Transaction:
             self._ctx.discard(made)
             raise
 
-    def when_kept(self, do: Callable[[], None]) -> None:
-        """Call a function once what was written so far is kept: when the commit is published."""
+    def when_kept(self, do: Callable[[Sequence[str]], None]) -> None:
+        """Call a function once what was written so far is kept, with the hash of the commit that keeps it."""
         self._when_kept.append(do)
 
-    def _tell_kept(self) -> None:
+    def _tell_kept(self, *by: str) -> None:
         while self._when_kept:
-            self._when_kept.pop(0)()
+            self._when_kept.pop(0)(by)
 
     @property
     def counts(self) -> dict[str, Counts]:

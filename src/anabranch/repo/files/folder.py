@@ -1,19 +1,19 @@
 """A user's own folder: writes all files of a commit into it, finds what was changed there, and takes that in again.
 
-A manifest keeps size, time and hash of each file, so that only touched files are read. Nothing is written or read
-outside the folder: links are neither made nor followed.
+A manifest keeps size, time and hash of each file, so that only touched files are read. A file counts as unchanged only
+while a commit, finished or open, holds its bytes. Nothing is written or read outside the folder: links are neither made
+nor followed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import stat as kinds
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -21,39 +21,12 @@ from anabranch.errors import AlreadyExists, AnabranchError, Corrupt, InvalidRequ
 from anabranch.model.files import FileStat
 from anabranch.model.ids import new_id
 from anabranch.model.paths import check_path, folders_above, pattern_of
+from anabranch.repo.files.held import FindHeld, Held
+from anabranch.repo.files.manifest import KnownFile, Manifest, Taken, read_manifest
 
 MANIFEST, IGNORE = ".ana-manifest", ".anaignore"
 _OURS = re.compile(r"\.ana-(?:manifest\.)?t[0-9a-z]{16}")
 """Names of files being written; one that is left over is from a process that died."""
-
-
-@dataclass(frozen=True)
-class KnownFile:
-    """A file as it was last written or taken in."""
-
-    size: int
-    mtime_ns: int
-    inode: int
-    sha256: str
-
-    @classmethod
-    def of(cls, found: os.stat_result, sha256: str) -> KnownFile:
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino, sha256)
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a folder held when it was last written or taken in."""
-
-    ref: str | None = None
-    files: Mapping[str, KnownFile] = field(default_factory=dict)
-    written_ns: int = 0
-
-    def is_sure(self, path: str, found: os.stat_result) -> bool:
-        """Whether a file is certainly unchanged; one as young as the manifest may have changed since."""
-        known = self.files.get(path)
-        same = known and (known.size, known.mtime_ns, known.inode) == (found.st_size, found.st_mtime_ns, found.st_ino)
-        return bool(same) and found.st_mtime_ns < self.written_ns
 
 
 @dataclass(frozen=True)
@@ -89,14 +62,15 @@ class _Takes(Protocol):
 
     @property
     def files(self) -> _FolderChanges: ...
-    def when_kept(self, do: Callable[[], None]) -> None: ...
+    def when_kept(self, do: Callable[[Sequence[str]], None]) -> None: ...
 
 
 class LocalFolder:
     """A folder that files are checked out into, or taken in from."""
 
-    def __init__(self, place: str | os.PathLike[str]) -> None:
+    def __init__(self, place: str | os.PathLike[str], find_held: FindHeld | None = None) -> None:
         self._place = Path(place)
+        self._find_held = find_held or (lambda _name, _taken: Held())
 
     def __repr__(self) -> str:
         return f"LocalFolder({str(self._place)!r})"
@@ -108,28 +82,39 @@ class LocalFolder:
 
     def status(self) -> FolderStatus:
         """Find what was added, changed and removed since; reads only touched files."""
-        manifest, found = self._manifest(), dict(self._walk())
-        added = [p for p in found if p not in manifest.files]
-        changed = [p for p, s in found.items() if p in manifest.files and self._differs(manifest, p, s)]
-        return FolderStatus(tuple(added), tuple(changed), tuple(sorted(manifest.files.keys() - found.keys())))
+        return self._compared(self._settled())
+
+    def _compared(self, manifest: Manifest) -> FolderStatus:
+        found = dict(self._walk())
+        added = [p for p in found if p not in manifest.known]
+        changed = [p for p, s in found.items() if p in manifest.known and self._differs(manifest, p, s)]
+        return FolderStatus(tuple(added), tuple(changed), tuple(sorted(manifest.known.keys() - found.keys())))
 
     def add(self, tx: _Takes) -> FolderStatus:
-        """Take what was added, changed and removed into a commit; it counts as changed until that is published."""
-        began_ns, found = self._clock_ns(), self.status()
+        """Take what was added, changed and removed into a commit.
+
+        It counts as changed until that is published or, of an open commit, saved, and again once that is aborted.
+        """
+        began_ns, manifest = self._clock_ns(), self._settled()
+        found = self._compared(manifest)
+        self._write_manifest(manifest)
         new = {p: self._known(p) for p in (*found.added, *found.changed)}  # before they are put: later edits differ
         for path in new:
             tx.files.put(path, self._place / path)
         for path in found.removed:
             with suppress(NotFound):
                 tx.files.delete(path)
-        tx.when_kept(lambda: self._took(found, new, began_ns))
+        taken: Taken = {**new, **dict.fromkeys(found.removed)}
+        tx.when_kept(lambda by: self._took(by, taken, began_ns))
         return found
 
-    def _took(self, found: FolderStatus, new: Mapping[str, KnownFile], began_ns: int) -> None:
-        """Note what was taken in, as it was when that began."""
-        manifest = self._manifest()
-        kept = {p: k for p, k in manifest.files.items() if p not in found.removed}
-        self._write_manifest(manifest.ref, {**kept, **new}, began_ns)
+    def _took(self, by: Sequence[str], taken: Taken, began_ns: int) -> None:
+        """Note what was taken in, as it was when that began, under the first commit that holds it."""
+        manifest, rest = self._manifest(), dict(taken)
+        for name in by:
+            held = rest.keys() if name == by[-1] else self._find_held(name, _hashes(rest)).paths
+            manifest = manifest.with_taken(name, {path: rest.pop(path) for path in tuple(held)}, began_ns)
+        self._write_manifest(manifest)
 
     def checkout(
         self, tree: _TreeToWrite, ref: str | None, *, force: bool = False, progress: Progress | None = None
@@ -143,14 +128,14 @@ class LocalFolder:
         _refuse_same_paths(self._place, wanted)
         self._refuse_lost(tree, wanted, force)
         self._place.mkdir(parents=True, exist_ok=True)
-        manifest, kept = self._manifest(), dict[str, KnownFile]()
-        for path in sorted(manifest.files.keys() - wanted.keys()):
+        manifest, kept = self._settled(), dict[str, KnownFile]()
+        for path in sorted(manifest.known.keys() - wanted.keys()):
             self._remove(path)
         for path, stat in sorted(wanted.items()):
             kept[path] = self._unmoved(manifest, path, stat) or self._write(tree, path, stat)
             if progress is not None:
                 progress(len(kept), len(wanted))
-        self._write_manifest(ref, kept)
+        self._write_manifest(Manifest(ref, kept, self._clock_ns()))
         self._remove_remnants()
         return len(wanted)
 
@@ -185,7 +170,7 @@ class LocalFolder:
     def _differs(self, manifest: Manifest, path: str, found: os.stat_result) -> bool:
         if manifest.is_sure(path, found):
             return False
-        known = manifest.files[path]
+        known = manifest.known[path]
         return found.st_size != known.size or self._hash(path) != known.sha256
 
     def _hash(self, path: str) -> str:
@@ -197,21 +182,25 @@ class LocalFolder:
 
     def _manifest(self) -> Manifest:
         try:
-            described = json.loads((self._place / MANIFEST).read_bytes())
-            files = {check_path(p): KnownFile(*known) for p, known in described["files"].items()}
-            return Manifest(described["ref"], files, described["written_ns"])
+            return read_manifest((self._place / MANIFEST).read_bytes())
         except FileNotFoundError:
             return Manifest()
-        except (ValueError, TypeError, KeyError, AnabranchError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, AnabranchError) as error:
             message = f"the manifest of {str(self._place)!r} can't be read: {error}"
             raise Corrupt(message, hint=f"remove {MANIFEST} there, and check out into an empty folder") from error
 
-    def _write_manifest(self, ref: str | None, files: Mapping[str, KnownFile], at_ns: int | None = None) -> None:
-        described = {p: [k.size, k.mtime_ns, k.inode, k.sha256] for p, k in sorted(files.items())}
-        place, temporary = self._place / MANIFEST, self._temporary()
-        now = self._clock_ns() if at_ns is None else at_ns
-        temporary.write_text(json.dumps({"ref": ref, "written_ns": now, "files": described}), "utf-8")
-        temporary.replace(place)
+    def _settled(self) -> Manifest:
+        """The manifest without what was taken into commits that were given up, or that no longer hold it."""
+        manifest = self._manifest()
+        for by, taken in manifest.taken.items():
+            held = self._find_held(by, _hashes(taken))
+            manifest = manifest.with_settled(by, held.paths, is_open=held.is_open)
+        return manifest
+
+    def _write_manifest(self, manifest: Manifest) -> None:
+        temporary = self._temporary()
+        temporary.write_text(manifest.text(), "utf-8")
+        temporary.replace(self._place / MANIFEST)
 
     def _temporary(self) -> Path:
         return self._place / f"{MANIFEST}.{new_id('t')}"
@@ -245,7 +234,7 @@ class LocalFolder:
 
     def _unmoved(self, manifest: Manifest, path: str, stat: FileStat) -> KnownFile | None:
         """A file that already is what would be written."""
-        known = manifest.files.get(path)
+        known = manifest.known.get(path)
         with suppress(OSError):
             found = os.lstat(self._place / path)
             if known and stat.sha256 == known.sha256 and not self._differs(manifest, path, found):
@@ -300,6 +289,10 @@ class _Ignore:
     def __call__(self, path: str, is_folder: bool) -> bool:
         names = [line.removesuffix("/").removeprefix("/") for line in self.lines if is_folder or not line.endswith("/")]
         return any(pattern_of(name, anywhere=True).fullmatch(path) for name in names)
+
+
+def _hashes(taken: Taken) -> dict[str, str | None]:
+    return {path: known.sha256 if known else None for path, known in taken.items()}
 
 
 def _hashed(tree: _TreeToWrite, path: str) -> str:

@@ -8,6 +8,7 @@ import io
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -36,6 +37,7 @@ from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.file_frames import FileForm, FileFrames, check_form, stat_table
+from anabranch.repo.files.held import held_by_commit
 from anabranch.repo.files.tree_rows import key_table, rows_of
 from anabranch.repo.read.conditions import reading
 from anabranch.repo.read.scan import scan
@@ -216,7 +218,8 @@ class FileTree:
         """Write all files into a local folder; overwrites local changes only with `force`."""
         from anabranch.repo.files.folder import LocalFolder
 
-        return LocalFolder(place).checkout(self, None, force=force)
+        held = partial(held_by_commit, self._ctx, self._find) if self._find else None
+        return LocalFolder(place, held).checkout(self, None, force=force)
 
     def _frames(self, pattern: str) -> FileFrames:
         wanted = pattern_of(pattern)

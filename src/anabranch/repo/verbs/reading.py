@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +48,10 @@ class ReadVerbs(OpenedRepository):
 
     def folder(self, place: str | PathLike[str]) -> LocalFolder:
         """A local folder to check files out into, compare, and take files in from."""
+        from anabranch.repo.commit.held import find_held
         from anabranch.repo.files.folder import LocalFolder
 
-        return LocalFolder(place)
+        return LocalFolder(place, partial(find_held, self._ctx))
 
     def checkout(self, place: str | PathLike[str], at: str | None = None, *, force: bool = False) -> int:
         """Write all files of a commit into a local folder; local changes are overwritten only with `force`."""
