@@ -41,12 +41,13 @@ def test_a_commit_is_checked_out_changed_and_taken_in_again(repo: ab.Repository,
     (place / "build/out").write_text("x")
     (place / ".anaignore").write_text("# ours\n*.tmp\nbuild/\n")
     found = folder.status()
-    assert (found.added, found.changed, found.removed) == (("new/c.txt",), ("a.txt",), ("deep/b.txt",))
+    assert (found.added, found.changed, found.removed) == ((".anaignore", "new/c.txt"), ("a.txt",), ("deep/b.txt",))
     with pytest.raises(ab.AlreadyExists, match="would be lost"):
         repo.checkout(place, "main")
     with repo.commit("main", "from the folder") as tx:
         folder.add(tx)
     assert {s.path: repo.files().read(s.path) for s in repo.files().walk()} == {
+        ".anaignore": b"# ours\n*.tmp\nbuild/\n",
         "a.txt": b"A",
         "log": b"1\n",
         "new/c.txt": b"c",
@@ -234,3 +235,22 @@ def test_a_commit_that_overwrote_what_it_took_in_does_not_hold_it(repo: ab.Repos
         folder.add(tx)
         tx.files.put("a.txt", "B")
     assert folder.status().changed == ("a.txt",)
+
+
+def test_patterns_leave_versioned_files_alone_and_are_versioned_themselves(repo: ab.Repository, tmp_path: Path) -> None:
+    place = tmp_path / "work"
+    with repo.commit("main", "patterns") as tx:
+        tx.files.put(".anaignore", "log\ndeep/\n/top\n")
+    repo.checkout(place)
+    folder = repo.folder(place)
+    assert not folder.status()
+    (place / "log").write_text("edited")
+    (place / "deep/b.txt").write_text("edited")
+    (place / "deep/new").write_text("ignored")
+    (place / "top").write_text("ignored")
+    (place / "q/log").mkdir(parents=True)
+    (place / "q/log/f").write_text("ignored")
+    (place / "q/top").write_text("not ignored")
+    (place / ".anaignore").write_text("log\ndeep/\n/top\n# more\n")
+    found = folder.status()
+    assert (found.added, found.changed, found.removed) == (("q/top",), (".anaignore", "log", "deep/b.txt"), ())

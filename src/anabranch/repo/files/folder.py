@@ -20,11 +20,12 @@ from typing import Protocol
 from anabranch.errors import AlreadyExists, AnabranchError, Corrupt, InvalidRequest, NotFound, Unavailable
 from anabranch.model.files import FileStat
 from anabranch.model.ids import new_id
-from anabranch.model.paths import check_path, folders_above, pattern_of
+from anabranch.model.paths import all_folders, check_path, folders_above
 from anabranch.repo.files.held import FindHeld, Held
+from anabranch.repo.files.ignored import read_ignored
 from anabranch.repo.files.manifest import KnownFile, Manifest, Taken, read_manifest
 
-MANIFEST, IGNORE = ".ana-manifest", ".anaignore"
+MANIFEST = ".ana-manifest"
 _OURS = re.compile(r"\.ana-(?:manifest\.)?t[0-9a-z]{16}")
 """Names of files being written; one that is left over is from a process that died."""
 
@@ -85,7 +86,7 @@ class LocalFolder:
         return self._compared(self._settled())
 
     def _compared(self, manifest: Manifest) -> FolderStatus:
-        found = dict(self._walk())
+        found = dict(self._walk(manifest.known))
         added = [p for p in found if p not in manifest.known]
         changed = [p for p, s in found.items() if p in manifest.known and self._differs(manifest, p, s)]
         return FolderStatus(tuple(added), tuple(changed), tuple(sorted(manifest.known.keys() - found.keys())))
@@ -147,25 +148,22 @@ class LocalFolder:
 
     # --- looking ---
 
-    def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Every regular file that is not ignored, by path; skips links."""
+    def _walk(self, known: Mapping[str, KnownFile]) -> Iterator[tuple[str, os.stat_result]]:
+        """Every regular file by path, but for those that are ignored and not known; skips links."""
         if not self._place.is_dir():
             raise NotFound(f"there is no folder {str(self._place)!r}", hint="`ana checkout DIR` makes one")
-        ignored = self._ignored()
+        ignored, known_folders, inside_ignored = read_ignored(self._place), all_folders(known), set[str]()
         for folder, below, names in os.walk(self._place):
             lead = Path(folder).relative_to(self._place).as_posix()
             lead = "" if lead == "." else f"{lead}/"
-            below[:] = sorted(d for d in below if not ignored(f"{lead}{d}", True))
+            is_ignored = lead in inside_ignored
+            inside_ignored |= {f"{lead}{d}/" for d in below if is_ignored or ignored(f"{lead}{d}", is_folder=True)}
+            below[:] = sorted(d for d in below if f"{lead}{d}/" not in inside_ignored or f"{lead}{d}" in known_folders)
             for name in sorted(names):
                 path, found = f"{lead}{name}", os.lstat(os.path.join(folder, name))
-                is_own = path in (MANIFEST, IGNORE) or _OURS.fullmatch(name)
-                if not is_own and kinds.S_ISREG(found.st_mode) and not ignored(path, False):
+                is_wanted = path in known or not (is_ignored or ignored(path, is_folder=False))
+                if is_wanted and path != MANIFEST and not _OURS.fullmatch(name) and kinds.S_ISREG(found.st_mode):
                     yield check_path(path), found
-
-    def _ignored(self) -> _Ignore:
-        place = self._place / IGNORE
-        lines = place.read_text("utf-8").splitlines() if place.is_file() and not place.is_symlink() else []
-        return _Ignore(tuple(line.strip() for line in lines if line.strip() and not line.startswith("#")))
 
     def _differs(self, manifest: Manifest, path: str, found: os.stat_result) -> bool:
         if manifest.is_sure(path, found):
@@ -280,17 +278,6 @@ class LocalFolder:
                 (self._place / folder).rmdir()
 
 
-@dataclass(frozen=True)
-class _Ignore:
-    """The lines of an ignore file: globs; without a slash for every folder, with one at the end for folders only."""
-
-    lines: tuple[str, ...]
-
-    def __call__(self, path: str, is_folder: bool) -> bool:
-        names = [line.removesuffix("/").removeprefix("/") for line in self.lines if is_folder or not line.endswith("/")]
-        return any(pattern_of(name, anywhere=True).fullmatch(path) for name in names)
-
-
 def _hashes(taken: Taken) -> dict[str, str | None]:
     return {path: known.sha256 if known else None for path, known in taken.items()}
 
@@ -312,7 +299,7 @@ def _checked(stat: FileStat) -> str:
         path = check_path(stat.path)
     except InvalidRequest as error:
         raise Corrupt(f"the tree has a path that none can be: {stat.path!r}", hint="nothing was written") from error
-    if path.split("/")[0] in (MANIFEST, IGNORE) and path != IGNORE:
+    if path.split("/")[0] == MANIFEST:
         raise InvalidRequest(f"{path!r} has the name of our own manifest", hint="move the file, then check out")
     return path
 
