@@ -95,3 +95,14 @@ def test_an_edit_that_the_branch_has_already_is_no_change_once_it_was_added(file
     assert "changed  photos/a.txt" in filed("status", "work").out
     filed("add", "work")
     assert filed("status", "work").out == "Nothing was changed in work.\n"
+
+
+def test_a_part_of_a_folder_is_added_below_its_own_path(filed: Ana, folder: Path) -> None:
+    filed("checkout", "work/")
+    (folder / "work/photos/c.txt").write_text("c\n")
+    (folder / "work/beside.txt").write_text("stays\n")
+    filed("add", "work/photos", "-m", "c")
+    assert [f["path"] for f in filed("file", "ls", "-r", "--json").json["files"]] == [
+        f"photos/{name}.txt" for name in "abc"
+    ]
+    assert filed("status", "work", "--json").json["added"] == ["beside.txt"]

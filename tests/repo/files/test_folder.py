@@ -254,3 +254,28 @@ def test_patterns_leave_versioned_files_alone_and_are_versioned_themselves(repo:
     (place / ".anaignore").write_text("log\ndeep/\n/top\n# more\n")
     found = folder.status()
     assert (found.added, found.changed, found.removed) == (("q/top",), (".anaignore", "log", "deep/b.txt"), ())
+
+
+def test_a_folder_in_a_checkout_is_that_part_of_it(repo: ab.Repository, tmp_path: Path) -> None:
+    place = tmp_path / "work"
+    repo.checkout(place)
+    (place / "a.txt").write_text("A")
+    (place / "deep/b.txt").unlink()
+    (place / "deep/new").write_text("new")
+    part = repo.folder(place / "deep")
+    found = part.status()
+    assert (found.added, found.changed, found.removed) == (("deep/new",), (), ("deep/b.txt",))
+    with repo.commit("main", "a part") as tx:
+        assert part.add(tx) == found
+    assert sorted(s.path for s in repo.files().walk()) == ["a.txt", "deep/new", "log"]
+    assert not part.status()
+    assert sorted(os.listdir(place / "deep")) == ["new"]
+    assert repo.folder(place).status().changed == ("a.txt",)
+
+
+def test_a_link_in_a_checkout_is_no_part_of_it(repo: ab.Repository, tmp_path: Path) -> None:
+    repo.checkout(tmp_path / "work")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/f").write_text("f")
+    (tmp_path / "work/link").symlink_to(tmp_path / "outside")
+    assert repo.folder(tmp_path / "work/link").status().added == ("f",)

@@ -20,7 +20,7 @@ from typing import Protocol
 from anabranch.errors import AlreadyExists, AnabranchError, Corrupt, InvalidRequest, NotFound, Unavailable
 from anabranch.model.files import FileStat
 from anabranch.model.ids import new_id
-from anabranch.model.paths import all_folders, check_path, folders_above
+from anabranch.model.paths import all_folders, check_path, folders_above, is_below
 from anabranch.repo.files.held import FindHeld, Held
 from anabranch.repo.files.ignored import read_ignored
 from anabranch.repo.files.manifest import KnownFile, Manifest, Taken, read_manifest
@@ -67,14 +67,15 @@ class _Takes(Protocol):
 
 
 class LocalFolder:
-    """A folder that files are checked out into, or taken in from."""
+    """A folder that files are checked out into, or taken in from; or a part of one, to be compared and taken in."""
 
     def __init__(self, place: str | os.PathLike[str], find_held: FindHeld | None = None) -> None:
-        self._place = Path(place)
+        self._asked = Path(place)
+        self._place, self._part = _place_and_part(self._asked)
         self._find_held = find_held or (lambda _name, _taken: Held())
 
     def __repr__(self) -> str:
-        return f"LocalFolder({str(self._place)!r})"
+        return f"LocalFolder({str(self._asked)!r})"
 
     @property
     def ref(self) -> str | None:
@@ -86,10 +87,11 @@ class LocalFolder:
         return self._compared(self._settled())
 
     def _compared(self, manifest: Manifest) -> FolderStatus:
-        found = dict(self._walk(manifest.known))
+        found = {path: stat for path, stat in self._walk(manifest.known) if is_below(path, self._part)}
+        gone = [p for p in manifest.known if p not in found and is_below(p, self._part)]
         added = [p for p in found if p not in manifest.known]
         changed = [p for p, s in found.items() if p in manifest.known and self._differs(manifest, p, s)]
-        return FolderStatus(tuple(added), tuple(changed), tuple(sorted(manifest.known.keys() - found.keys())))
+        return FolderStatus(tuple(added), tuple(changed), tuple(sorted(gone)))
 
     def add(self, tx: _Takes) -> FolderStatus:
         """Take what was added, changed and removed into a commit.
@@ -99,6 +101,8 @@ class LocalFolder:
         began_ns, manifest = self._clock_ns(), self._settled()
         found = self._compared(manifest)
         self._write_manifest(manifest)
+        if self._part:
+            began_ns = manifest.written_ns  # The rest was not looked at, so it is no surer than before.
         new = {p: self._known(p) for p in (*found.added, *found.changed)}  # before they are put: later edits differ
         for path in new:
             tx.files.put(path, self._place / path)
@@ -125,6 +129,7 @@ class LocalFolder:
         `progress` is called after each file with the number of files done, and of all. An interrupted checkout can be
         resumed.
         """
+        self._place, self._part = self._asked, ""
         wanted = {_checked(s): s for s in tree.walk() if not s.is_folder}
         _refuse_same_paths(self._place, wanted)
         self._refuse_lost(tree, wanted, force)
@@ -276,6 +281,17 @@ class LocalFolder:
         for folder in folders_above(path):
             with suppress(OSError):
                 (self._place / folder).rmdir()
+
+
+def _place_and_part(asked: Path) -> tuple[Path, str]:
+    """The folder that files were checked out into, at or above a place, and the path of that place in it."""
+    place = Path(os.path.abspath(asked))
+    for root in (place, *place.parents):
+        if (root / MANIFEST).is_file():
+            return (asked, "") if root == place else (root, place.relative_to(root).as_posix())
+        if root.is_symlink():
+            break
+    return asked, ""
 
 
 def _hashes(taken: Taken) -> dict[str, str | None]:
