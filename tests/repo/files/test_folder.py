@@ -279,3 +279,26 @@ def test_a_link_in_a_checkout_is_no_part_of_it(repo: ab.Repository, tmp_path: Pa
     (tmp_path / "outside/f").write_text("f")
     (tmp_path / "work/link").symlink_to(tmp_path / "outside")
     assert repo.folder(tmp_path / "work/link").status().added == ("f",)
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["commit", "open"])
+def test_files_that_became_folders_and_folders_that_became_files_are_taken_in(
+    repo: ab.Repository, tmp_path: Path, is_open: bool
+) -> None:
+    place = tmp_path / "work"
+    repo.checkout(place)
+    (place / "deep/b.txt").unlink()
+    (place / "deep").rmdir()
+    (place / "deep").write_text("a file now")
+    (place / "log").unlink()
+    (place / "log").mkdir()
+    (place / "log/f").write_text("in a folder now")
+    if is_open:
+        work = repo.start("main", message="swapped")
+        repo.folder(place).add(work)
+        work.finish()
+    else:
+        with repo.commit("main", "swapped") as tx:
+            repo.folder(place).add(tx)
+    assert [s.path for s in repo.files().walk()] == ["a.txt", "deep", "log/f"]
+    assert not repo.folder(place).status()

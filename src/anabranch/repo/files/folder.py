@@ -104,11 +104,11 @@ class LocalFolder:
         if self._part:
             began_ns = manifest.written_ns  # The rest was not looked at, so it is no surer than before.
         new = {p: self._known(p) for p in (*found.added, *found.changed)}  # before they are put: later edits differ
-        for path in new:
-            tx.files.put(path, self._place / path)
-        for path in found.removed:
+        for path in found.removed:  # first, so that a folder may take the place of a file, or a file that of a folder
             with suppress(NotFound):
                 tx.files.delete(path)
+        for path in new:
+            tx.files.put(path, self._place / path)
         taken: Taken = {**new, **dict.fromkeys(found.removed)}
         tx.when_kept(lambda by: self._took(by, taken, began_ns))
         return found
