@@ -215,6 +215,44 @@ def test_rows_that_an_expectation_drops_are_kept_apart_and_counted(repo: ab.Repo
     assert table(repo, "cleaned__dropped") == [{"id": None, "day": 1, "qty": 1}]
 
 
+NOTHING = dict.fromkeys(("inserted", "updated", "deleted", "cells"), 0)
+GOOD = """CREATE MATERIALIZED VIEW good (CONSTRAINT few EXPECT (qty < 4) ON VIOLATION DROP ROW)
+KEY (id) {how} AS SELECT id, day, qty FROM orders;"""
+
+
+@pytest.mark.parametrize("how", ["", "INCREMENTAL BY day", "APPEND"])
+def test_rows_dropped_by_earlier_runs_stay_where_a_run_did_not_compute(
+    repo: ab.Repository, tmp_path: Path, how: str
+) -> None:
+    pipeline = sql_pipeline(tmp_path, GOOD.format(how=how))
+    dp.run(repo, pipeline)
+    before = table(repo, "good__dropped")
+    assert [row["id"] for row in before] == [14, 19, 4, 9]
+    change(repo, "INSERT INTO orders VALUES (50, 1, 1), (51, 1, 9)")
+    done = dp.run(repo, pipeline)
+    assert actions(done) == {"good": "incremental" if how else "full"}
+    assert table(repo, "good__dropped") == sorted([*before, {"id": 51, "day": 1, "qty": 9}], key=lambda r: str(r["id"]))
+    assert done.commit is not None
+    changed = repo.diff(f"{done.commit.hash}~1", done.commit.hash)
+    assert changed["good__dropped"].counts() == {**NOTHING, "inserted": 1}, "only what differs is stored"
+
+
+def test_changes_move_rows_between_the_table_and_what_is_dropped_of_it(repo: ab.Repository) -> None:
+    @dp.expect_or_drop("few", "qty < 4")
+    @dp.materialized_view(key="id", mode="changes", frames="rows", inputs={"orders": dp.changes("orders")}, version="1")
+    def good(orders: Rows) -> Rows:
+        return [row for row in orders if row["_change_type"] != "update_preimage"]
+
+    pipeline = dp.pipeline("good", good)
+    dp.run(repo, pipeline)
+    for text in ("UPDATE orders SET qty = 9 - qty WHERE id IN (4, 5)", "DELETE FROM orders WHERE id IN (9, 10)"):
+        change(repo, text)
+    change(repo, "UPDATE orders SET qty = 0 WHERE id = 14")
+    assert actions(dp.run(repo, pipeline)) == {"good": "incremental"}
+    assert table(repo, "good") == [r for r in table(repo, "orders") if r["qty"] < 4]
+    assert table(repo, "good__dropped") == [r for r in table(repo, "orders") if r["qty"] >= 4]
+
+
 def test_a_query_over_all_outputs_stops_a_run(repo: ab.Repository) -> None:
     @dp.materialized_view(key="day", frames="rows")
     def daily(orders: Rows) -> Rows:

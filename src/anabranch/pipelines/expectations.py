@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from anabranch.pipelines.compute import Computed
 from anabranch.pipelines.datasets import Dataset, Expectation, Verdict
 from anabranch.pipelines.sources import RunState
-
-DROPPED = "__dropped"
-"""Suffix of the table for rows that `expect_or_drop` keeps out."""
+from anabranch.pipelines.write import CHANGE_TYPE, has_change_type, write_dropped
 
 
 @dataclass(frozen=True)
@@ -53,31 +52,43 @@ class Checked:
 
 
 @contextmanager
-def without_dropped(state: RunState, dataset: Dataset, rows: Any) -> Iterator[tuple[Any, dict[str, int]]]:
+def without_dropped(state: RunState, dataset: Dataset, found: Computed) -> Iterator[tuple[Computed, dict[str, int]]]:
     """Move the rows that an expectation drops to a table of their own; yields the rest and the counts."""
-    drops = _drops(dataset)
+    drops = drops_of(dataset)
     if not drops:
-        yield rows, {}
+        yield found, {}
         return
-    is_spark = hasattr(rows, "createOrReplaceTempView")
-    kept = rows.persist() if is_spark else rows
+    is_spark = hasattr(found.rows, "createOrReplaceTempView")
+    rows = found.rows.persist() if is_spark else found.rows
     try:
         met = " AND ".join(f"coalesce(({e.condition}), false)" for e in drops)
-        good, bad = (_chosen(state, kept, condition) for condition in (met, f"NOT ({met})"))
+        good, bad = _parted(state, dataset, replace(found, rows=rows), met)
         counts = _count(state, bad, drops)
-        _keep_dropped(state, dataset, bad)
-        yield good, counts
+        write_dropped(state, dataset, replace(found, rows=bad), rows)
+        yield replace(found, rows=good), counts
     finally:
         if is_spark:
-            kept.unpersist()
+            rows.unpersist()
 
 
-def _drops(dataset: Dataset) -> list[Expectation]:
+def _parted(state: RunState, dataset: Dataset, found: Computed, met: str) -> tuple[Any, Any]:
+    """The rows to write, and those to keep out. A change to a row that is kept out deletes what has its key."""
+    if dataset.refresh != "changes" or found.is_all:
+        return _chosen(state, found.rows, met), _chosen(state, found.rows, f"NOT ({met})")
+    has_type = has_change_type(state, found.rows)
+    kind, others = (CHANGE_TYPE, f"* EXCEPT ({CHANGE_TYPE})") if has_type else ("'insert'", "*")
+    stays = f"{kind} NOT IN ('delete', 'update_preimage')"
+    good = _chosen(state, found.rows, "true", f"{others}, CASE WHEN {met} THEN {kind} ELSE 'delete' END {CHANGE_TYPE}")
+    return good, _chosen(state, found.rows, f"NOT ({met}) AND {stays}")
+
+
+def drops_of(dataset: Dataset) -> list[Expectation]:
+    """The expectations that keep rows out of a dataset."""
     return [e for e in dataset.expectations if e.verdict == "drop" and e.kind == "condition"]
 
 
-def _chosen(state: RunState, rows: Any, condition: str) -> Any:
-    found = state.repo.sql(f"SELECT * FROM {{rows}} WHERE {condition}", rows=rows)
+def _chosen(state: RunState, rows: Any, condition: str, columns: str = "*") -> Any:
+    found = state.repo.sql(f"SELECT {columns} FROM {{rows}} WHERE {condition}", rows=rows)
     return found.spark() if found.engine == "spark" else found.arrow()
 
 
@@ -87,22 +98,12 @@ def _count(state: RunState, rows: Any, expected: list[Expectation]) -> dict[str,
     return {e.name: int(found[f"n{i}"]) for i, e in enumerate(expected)}
 
 
-def _keep_dropped(state: RunState, dataset: Dataset, rows: Any) -> None:
-    """Store the rows kept out in this run, without a key, since the key may be what is wrong with them."""
-    name = f"{dataset.name}{DROPPED}"
-    there = {t.name for t in state.repo.tables(state.branch)}
-    with state.repo.commit(state.branch, f"rows kept out of {dataset.name}") as tx:
-        if name in there:
-            tx.table(name).drop()
-        tx.create_table(name, rows)
-
-
 def check_dataset(state: RunState, dataset: Dataset, dropped: dict[str, int]) -> tuple[Checked, ...]:
     """Check a dataset on the run's branch; all conditions in one query."""
     if not dataset.expectations:
         return ()
     checked = [
-        Checked(dataset.name, e.name, "drop", dropped[e.name], None, e.condition) for e in _drops(dataset) if dropped
+        Checked(dataset.name, e.name, "drop", dropped[e.name], None, e.condition) for e in drops_of(dataset) if dropped
     ]
     conditions = [e for e in dataset.expectations if e.kind == "condition" and e.verdict != "drop"]
     rows = state.repo.table(dataset.name, at=state.branch)

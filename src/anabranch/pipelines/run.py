@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound, RunFailed
@@ -249,8 +249,9 @@ class _RunUnderWay:
         tables = session_tables(state, dataset) if dataset.reads_session else nullcontext()
         with _naming_dataset(dataset), tables:
             step, found = self._computed(state, dataset, step)
-            with without_dropped(state, dataset, rows_to_write(state, dataset, found.rows)) as (rows, dropped):
-                counts = write_rows(state, dataset, Computed(rows, found.is_all, found.where, found.args))
+            found = replace(found, rows=rows_to_write(state, dataset, found.rows))
+            with without_dropped(state, dataset, found) as (kept, dropped):
+                counts = write_rows(state, dataset, kept)
         return step, counts, dropped
 
     def _computed(self, state: RunState, dataset: Dataset, step: PipelineStep) -> tuple[PipelineStep, Computed]:

@@ -1,4 +1,6 @@
-"""Writes a dataset's rows on the run's branch: all of them, those of some groups, or only new ones."""
+"""Writes a dataset's rows on the run's branch: all of them, those of some groups, or only new ones.
+
+Rows that were kept out are written to a table of their own in the same way, so it shows what a full run would show."""
 
 from __future__ import annotations
 
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from anabranch.repo.commit.transaction import Transaction
 
 CHANGE_TYPE = "_change_type"
+DROPPED = "__dropped"
+"""Suffix of the table for rows that `expect_or_drop` keeps out."""
+_GOES = f"{CHANGE_TYPE} IN ('delete', 'update_preimage')"
 
 
 def write_rows(state: RunState, dataset: Dataset, found: Computed) -> Mapping[str, int]:
@@ -31,17 +36,44 @@ def write_rows(state: RunState, dataset: Dataset, found: Computed) -> Mapping[st
     return {} if counts is None else {n: getattr(counts, n) for n in ("inserted", "updated", "deleted")}
 
 
+def write_dropped(state: RunState, dataset: Dataset, kept_out: Computed, computed: Any) -> None:
+    """Commit the rows kept out of a dataset, in place of those that earlier runs kept out of the same part of it.
+
+    Without a key, since the key may be what is wrong with them. `computed` are all rows, those kept in as well."""
+    name = dropped_name(dataset)
+    with state.repo.commit(state.branch, f"rows kept out of {dataset.name}") as tx:
+        if kept_out.is_all or name not in {t.name for t in state.repo.tables(state.branch)}:
+            rows = _without_change_type(state, dataset, kept_out.rows)
+            _overwrite(state, tx, name, (), rows)
+        elif kept_out.where is not None:
+            tx.table(name).overwrite(kept_out.rows, where=kept_out.where, args=kept_out.args)
+        else:
+            if dataset.refresh == "changes":
+                _delete_keys(state, tx, name, dataset, computed)
+            tx.table(name).insert(_without_change_type(state, dataset, kept_out.rows))
+
+
+def dropped_name(dataset: Dataset) -> str:
+    """The table for the rows that are kept out of a dataset."""
+    return f"{dataset.name}{DROPPED}"
+
+
 def _write_all(state: RunState, tx: Transaction, dataset: Dataset, rows: Any) -> None:
-    """Overwrite a table, storing only what differs; recreate it if its columns or key changed."""
-    there = {t.name for t in state.repo.tables(state.branch)}
     rows = _without_change_type(state, dataset, rows)
-    if dataset.name in there:
-        table = tx.table(dataset.name)
-        if tuple(table.key) == dataset.key and _has_same_columns(state, rows, table):
+    _overwrite(state, tx, dataset.name, dataset.key, rows, dataset.properties)
+
+
+def _overwrite(
+    state: RunState, tx: Transaction, name: str, key: tuple[str, ...], rows: Any, properties: Mapping[str, str] = {}
+) -> None:
+    """Overwrite a table, storing only what differs; recreate it if its columns or key changed."""
+    if name in {t.name for t in state.repo.tables(state.branch)}:
+        table = tx.table(name)
+        if tuple(table.key) == key and _has_same_columns(state, rows, table):
             table.overwrite(rows)
             return
         table.drop()
-    tx.create_table(dataset.name, rows, key=list(dataset.key) or None, properties=dict(dataset.properties) or None)
+    tx.create_table(name, rows, key=list(key) or None, properties=dict(properties) or None)
 
 
 def _has_same_columns(state: RunState, rows: Any, table: Any) -> bool:
@@ -52,27 +84,34 @@ def _has_same_columns(state: RunState, rows: Any, table: Any) -> bool:
 
 def _apply(state: RunState, tx: Transaction, dataset: Dataset, rows: Any) -> None:
     """Apply changed rows: a `_change_type` of delete or update_preimage deletes by key, all others upsert."""
-    probe = state.repo.sql("SELECT * FROM {rows} LIMIT 0", rows=rows)
     table = tx.table(dataset.name)
-    if CHANGE_TYPE not in probe.columns:
+    if not has_change_type(state, rows):
         table.upsert(rows)
         return
-    keys = ", ".join(f"`{k.replace('`', '``')}`" for k in dataset.key)
-    gone = state.repo.sql(
-        f"SELECT {keys} FROM {{rows}} WHERE {CHANGE_TYPE} IN ('delete', 'update_preimage')", rows=rows
-    )
-    new = _chosen(state, rows, f"{CHANGE_TYPE} NOT IN ('delete', 'update_preimage')")
-    on = " AND ".join(f"t.`{k.replace('`', '``')}` <=> s.`{k.replace('`', '``')}`" for k in dataset.key)
-    tx.sql(f"MERGE INTO {_quoted(dataset.name)} t USING {{gone}} s ON {on} WHEN MATCHED THEN DELETE", gone=gone.arrow())
-    table.upsert(new)
+    _delete_keys(state, tx, dataset.name, dataset, rows, _GOES)
+    table.upsert(_chosen(state, rows, f"NOT ({_GOES})"))
+
+
+def _delete_keys(
+    state: RunState, tx: Transaction, name: str, dataset: Dataset, rows: Any, condition: str = "true"
+) -> None:
+    """Delete from a table what has the key of one of these rows."""
+    keys = ", ".join(_quoted_part(k) for k in dataset.key)
+    gone = state.repo.sql(f"SELECT DISTINCT {keys} FROM {{rows}} WHERE {condition}", rows=rows)
+    on = " AND ".join(f"t.{_quoted_part(k)} <=> s.{_quoted_part(k)}" for k in dataset.key)
+    tx.sql(f"MERGE INTO {_quoted(name)} t USING {{gone}} s ON {on} WHEN MATCHED THEN DELETE", gone=gone.arrow())
+
+
+def has_change_type(state: RunState, rows: Any) -> bool:
+    """Tell whether rows say what became of them, in a column `_change_type`."""
+    return CHANGE_TYPE in state.repo.sql("SELECT * FROM {rows} LIMIT 0", rows=rows).columns
 
 
 def _without_change_type(state: RunState, dataset: Dataset, rows: Any) -> Any:
     """Drop the `_change_type` of a dataset of changes that was computed in full: there is nothing to delete."""
     if dataset.refresh != "changes":
         return rows
-    probe = state.repo.sql("SELECT * FROM {rows} LIMIT 0", rows=rows)
-    return _chosen(state, rows, "true") if CHANGE_TYPE in probe.columns else rows
+    return _chosen(state, rows, "true") if has_change_type(state, rows) else rows
 
 
 def _chosen(state: RunState, rows: Any, condition: str) -> Any:
@@ -81,4 +120,8 @@ def _chosen(state: RunState, rows: Any, condition: str) -> Any:
 
 
 def _quoted(name: str) -> str:
-    return ".".join(f"`{part.replace('`', '``')}`" for part in name.split("."))
+    return ".".join(map(_quoted_part, name.split(".")))
+
+
+def _quoted_part(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
