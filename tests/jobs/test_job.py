@@ -12,6 +12,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.jobs.dealt import files
+from anabranch.jobs.function_file import load_function
 
 ROWS = [{"id": n, "word": f"w{n % 7}"} for n in range(60)]
 
@@ -104,6 +105,47 @@ def test_a_shard_that_fails_publishes_nothing_and_the_others_are_kept(repo: ab.R
     done = job.run()
     assert done.resumed >= 1
     assert rows(repo, "out") == [{"n": 0}, {"n": 1}, {"n": 2}]
+
+
+PROGRAM = """
+import os
+from beside_it import twice
+HERE = os.path.dirname(__file__)
+
+def sizes(shard):
+    if shard.number == 1 and not os.path.exists(f"{HERE}/mended"):
+        raise KeyError("second") if os.path.exists(f"{HERE}/tried") else ValueError("first")
+    yield {"n": shard.number, "size": twice(shard.number)}
+"""
+
+
+def test_a_job_is_resumed_by_the_function_of_its_file_and_tells_what_failed_last(
+    repo: ab.Repository, tmp_path: Path
+) -> None:
+    (tmp_path / "sizes.py").write_text(PROGRAM)
+    (tmp_path / "beside_it.py").write_text("def twice(n):\n    return 2 * n\n")
+    function = load_function({"file": str(tmp_path / "sizes.py"), "name": "sizes"}, "one")
+    with pytest.raises(ab.RunFailed, match="ValueError: first"):
+        repo.job(function, inputs={"docs": files("raw/*")}, table="sizes", key="n", shards=3).run()
+    shown = repo.find_job("sizes")
+    assert shown["finished_count"] == sum(s["state"] == "finished" for s in shown["shards"])
+    (tmp_path / "tried").touch()
+    with pytest.raises(ab.RunFailed, match="KeyError: 'second'"):
+        repo.resume_job("sizes")
+    (tmp_path / "mended").touch()
+    assert repo.resume_job("sizes").shards >= 1
+    assert rows(repo, "sizes") == [{"n": n, "size": 2 * n} for n in range(3)]
+
+
+def test_what_a_worker_can_not_load_is_told(
+    repo: ab.Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "only_here.py").write_text("def fail(shard):\n    raise ValueError('old')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    function = __import__("only_here").fail
+    job = repo.job(function, inputs={"docs": files("raw/*")}, table="t", shards=2)
+    with pytest.raises(ab.RunFailed, match="it failed on Spark: ModuleNotFoundError: No module named 'only_here'"):
+        job.run()
 
 
 def test_a_worker_killed_after_it_wrote_is_tried_again_and_counts_once(repo: ab.Repository, tmp_path: Path) -> None:

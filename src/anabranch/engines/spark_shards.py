@@ -47,6 +47,16 @@ def is_failure_of_spark(error: BaseException) -> bool:
     return isinstance(error, PySparkException | Py4JJavaError)
 
 
+def reason_of(error: BaseException) -> str:
+    """What a failure of Spark says, in a line: the error of a Python worker, or else the first line."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    begins = next((n for n, line in enumerate(lines) if line.strip().startswith("Traceback (most recent")), None)
+    told = (
+        (line.strip() for line in lines[begins + 1 :] if not line.startswith(" ")) if begins is not None else iter(())
+    )
+    return next((line for line in told if line), lines[0])
+
+
 def hashed_shard(frame: Any, columns: Sequence[str], shards: int) -> Any:
     """A row's shard, by a checksum of its values' text: Spark's own hash differs between versions."""
     from pyspark.sql import functions as f

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from anabranch.jobs.runner import ShardTask
+from anabranch.repo.branches.jobs import counts_of
 
 PATHS_KEPT = 20
 """How many paths of a shard's inputs are remembered."""
@@ -39,9 +40,14 @@ class ShardAttempts:
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
-        """What failed attempts reported, in shard order."""
-        place = self.task.place
-        return [json.loads(c) for c in place.read([f"failed/{n}" for n in place.names("failed")])]
+        """What failed attempts reported, in shard order, each with the file that says so."""
+        names = self.task.place.names("failed")
+        found = self.task.place.read([f"failed/{n}" for n in names])
+        return [{**json.loads(content), "file": name} for name, content in zip(names, found, strict=True)]
+
+    def see_failures(self) -> None:
+        """Look at the failures now, so that those of later attempts can be told from them."""
+        _ = self.failures
 
     @cached_property
     def _winners(self) -> dict[int, str]:
@@ -69,12 +75,6 @@ class ShardAttempts:
             "attempts": attempts,
             "path": described.get("folder"),
             "inputs": self.paths(n)[:PATHS_KEPT],
-            "counts": _counts(described) if described else None,
+            "counts": counts_of(described) if described else None,
             "error": failure and {"message": failure["error"], "trace": failure["trace"], "log": failure["log"]},
         }
-
-
-def _counts(described: Mapping[str, Any]) -> dict[str, Any]:
-    files: Sequence[Mapping[str, Any]] = described["files"]
-    sizes = {"rows": described["rows"], "files": len(files), "bytes": sum(f["size"] for f in files)}
-    return {**sizes, "seconds": described["seconds"], "log": described["log"]}

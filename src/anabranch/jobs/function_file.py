@@ -8,9 +8,14 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from anabranch.errors import InvalidRequest, NotFound
+
+
+LOADED = ("anabranch_job_", "anabranch_pipeline_")
+"""What the names of modules that were loaded by their path begin with."""
 
 
 def place_of(function: Callable[..., Any]) -> dict[str, str] | None:
@@ -39,6 +44,25 @@ def load_function(place: Mapping[str, str] | None, job: str) -> Callable[..., An
     if not callable(found):
         raise NotFound(f"{path.name} has no function {place['name']} any more", hint=again)
     return found  # type: ignore[no-any-return]
+
+
+def loaded_from_files(function: Callable[..., Any]) -> list[ModuleType]:
+    """The modules of a function that this process loaded by their path, its own and those beside it.
+
+    No other process can import them by name, so they are sent along; empty if the function's module can be imported."""
+    own = sys.modules.get(str(getattr(inspect.unwrap(function), "__module__", "")))
+    if own is None or not own.__name__.startswith(LOADED):
+        return []
+    folder = Path(str(own.__file__)).resolve().parent
+    return [own, *(m for m in list(sys.modules.values()) if m is not own and _is_beside(m, folder))]
+
+
+def _is_beside(module: Any, folder: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    if not isinstance(module, ModuleType) or not file or module.__name__ == "__main__":
+        return False
+    is_installed = "site-packages" in Path(file).parts or module.__name__.partition(".")[0] == "anabranch"
+    return not is_installed and folder in Path(file).resolve().parents
 
 
 def _works_when_imported(path: Path) -> bool:

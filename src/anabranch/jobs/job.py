@@ -29,6 +29,7 @@ from anabranch.jobs.dealt import (
     rows_since,
 )
 from anabranch.jobs.dealt_rows import write_input_rows
+from anabranch.jobs.function_file import loaded_from_files
 from anabranch.jobs.inputs import Pin
 from anabranch.jobs.lease import only_one
 from anabranch.jobs.output import JobOutput, publish_output
@@ -160,19 +161,19 @@ class Job:
         waiting, task = attempts.waiting, attempts.task
         if not waiting:
             return
+        attempts.see_failures()
         if self.asked.local:
             self._run_here(attempts, waiting)
             return
-        from anabranch.engines.spark_shards import is_failure_of_spark, run_on_executors
+        from anabranch.engines.spark_shards import is_failure_of_spark, reason_of, run_on_executors
 
+        sent = [runner, workplaces, *loaded_from_files(task.function)]
         try:
-            described = run_on_executors(
-                self.repo.spark_session, runner.run_shards, task, waiting, [runner, workplaces]
-            )
+            described = run_on_executors(self.repo.spark_session, runner.run_shards, task, waiting, sent)
         except Exception as error:
             if isinstance(error, AnabranchError) or not is_failure_of_spark(error):
                 raise
-            raise self._failed(attempts.again(), str(error).splitlines()[0]) from error
+            raise self._failed(attempts, reason_of(error)) from error
         unseen = next((d[runner.UNSEEN] for d in described if runner.UNSEEN in d), None)
         if unseen is not None:
             message = f"the executors of Spark do not see {task.place.path}, where shards work: {unseen}"
@@ -184,15 +185,15 @@ class Job:
             for number in waiting:
                 runner.run_shard(attempts.task, number)
         except Exception as error:
-            raise self._failed(attempts.again(), str(error)) from error
+            raise self._failed(attempts, str(error)) from error
 
-    def _failed(self, attempts: ShardAttempts, said: str) -> RunFailed:
-        """Name the shard that failed, what it read, and the error of the user's code."""
+    def _failed(self, before: ShardAttempts, said: str) -> RunFailed:
+        """Name the shard that failed in this run, what it read, and the error of the user's code."""
+        attempts = before.again()
         waiting = set(attempts.waiting)
-        first = next((f for f in attempts.failures if f["shard"] in waiting), None)
-        finished = (
-            f"{attempts.task.count - len(waiting)} of {attempts.task.count} shards are finished and kept for a day"
-        )
+        new = [f for f in attempts.failures if f not in before.failures]
+        first = next((f for f in new if f["shard"] in waiting), None)
+        finished = "shards that finish are kept for a day"  # others may still be running: their number is not known
         if first is None:
             message = f"job {self.asked.name!r} published nothing: it failed on Spark: {said}"
             return RunFailed(message, hint=f"run it again to go on; {finished}", job=self.asked.name)

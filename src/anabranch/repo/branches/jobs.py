@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Mapping
@@ -28,8 +29,11 @@ def find_job(ctx: Context, which: str) -> dict[str, Any]:
         record = find_record(ctx, which)
         held = lease_holders(cx, ctx.record.id)
         shards = [_shard(row) for row in job_rows.list_shards(cx, record.id)]
+    if record.state != "published":
+        shards = _finished_since(ctx, record, shards)
     options = {name: value for name, value in record.options.items() if value not in (None, [], {}, False)}
-    return {**_document(ctx, record, held), "inputs": record.inputs, "options": options, "shards": shards}
+    told = {**_document(ctx, record, held), "inputs": record.inputs, "options": options, "shards": shards}
+    return {**told, "finished_count": sum(s["state"] == "finished" for s in shards)} if shards else told
 
 
 def find_record(ctx: Context, which: str) -> JobRecord:
@@ -102,6 +106,24 @@ def _state(r: JobRecord, held: Mapping[str, str]) -> str:
 
 def _finished(ctx: Context, r: JobRecord) -> int:
     return len(ctx.root.workplace(r.prefix).winners())
+
+
+def _finished_since(ctx: Context, r: JobRecord, shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Shards with those that finished after their job had failed: Spark lets tasks that are under way go on."""
+    place = ctx.root.workplace(r.prefix)
+    winners = place.winners()
+    late = [s["shard"] for s in shards if s["state"] != "finished" and s["shard"] in winners]
+    found = dict(zip(late, map(json.loads, place.read([winners[n] for n in late])), strict=True))
+    return [
+        {**s, "state": "finished", "counts": counts_of(found[s["shard"]])} if s["shard"] in found else s for s in shards
+    ]
+
+
+def counts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What a shard made, of its manifest: how many rows, files and bytes, in which time, and what it logged."""
+    written = manifest["files"]
+    sizes = {"rows": manifest["rows"], "files": len(written), "bytes": sum(f["size"] for f in written)}
+    return {**sizes, "seconds": manifest["seconds"], "log": manifest["log"]}
 
 
 def _shard(row: Any) -> dict[str, Any]:
