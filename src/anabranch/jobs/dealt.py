@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.jobs.inputs import DatasetInput, Pin, pin_input, read_input_text, repository_of
@@ -23,6 +26,8 @@ class FilesInput:
     pattern: str
     repository: str | None = None
     at: str | None = None
+    whole: bool = False
+    """Whether each shard gets all of them, not only its part."""
 
     @property
     def label(self) -> str:
@@ -39,6 +44,12 @@ def files(pattern: str, *, at: str | None = None, repository: str | None = None)
     return FilesInput(pattern, repository, at)
 
 
+def whole(given: str | JobInput) -> JobInput:
+    """Name an input that each shard of a job gets whole, such as a table to look things up in: `whole("stopwords")`."""
+    (found,) = read_inputs({"whole": given}).values()
+    return replace(found, whole=True)
+
+
 def read_inputs(given: Mapping[str, Any]) -> dict[str, JobInput]:
     """Read `inputs=`: a text names a table, `files(…)` names files."""
     found: dict[str, JobInput] = {}
@@ -48,7 +59,7 @@ def read_inputs(given: Mapping[str, Any]) -> dict[str, JobInput]:
         elif isinstance(value, str):
             found[name] = read_input_text(value)
         else:
-            hint = "give a table's name ('orders@v1') or files('raw/**')"
+            hint = "give a table's name ('orders@v1'), files('raw/**'), or whole(…) around one of them"
             raise InvalidRequest(f"input {name!r} is a {type(value).__name__}", hint=hint)
     return found
 
@@ -101,17 +112,29 @@ def identity(pinned: Pinned) -> Any:
     return ["files", pinned.repository, pinned.files]
 
 
+@dataclass(frozen=True)
+class DealtFiles:
+    """The files of an input by shard: those to read, each with the places where its bytes are, and those gone."""
+
+    files: list[list[dict[str, Any]]]
+    gone: list[list[str]]
+
+
 def deal_input_files(
-    repo: Repository, pinned: PinnedFiles, wanted: Sequence[str], shards: int, by: ShardBy
-) -> list[list[dict[str, Any]]]:
-    """Deal files to shards, each with the places where its bytes are."""
+    repo: Repository, pinned: PinnedFiles, wanted: Sequence[str], gone: Sequence[str], shards: int, by: ShardBy
+) -> DealtFiles:
+    """Deal files to shards, and with them the paths that are gone: each goes to one shard."""
     source = repo if pinned.repository == repo.name else repo.sibling(pinned.repository)
     tree = source.files(at=pinned.commit)
     chosen = set(wanted)
     sizes = {path: size for path, size, _ in pinned.files if path in chosen}
-    dealt = deal_files([InputFile(p, s) for p, s in sizes.items()], shards, by.files)
+    dealt = deal_files([InputFile(p, sizes.get(p, 0)) for p in [*sizes, *gone]], shards, by.files)
     rows = tree.rows_at(list(sizes))
-    return [[{"path": f.path, "size": f.size_bytes, "parts": tree.parts(rows[f.path])} for f in part] for part in dealt]
+    there = [[f for f in part if f.path in rows] for part in dealt]
+    return DealtFiles(
+        [[{"path": f.path, "size": f.size_bytes, "parts": tree.parts(rows[f.path])} for f in part] for part in there],
+        [[f.path for f in part if f.path not in rows] for part in dealt],
+    )
 
 
 def changed_since(now: PinnedFiles, then: PinnedFiles | None) -> tuple[list[str], list[str]]:
@@ -121,18 +144,16 @@ def changed_since(now: PinnedFiles, then: PinnedFiles | None) -> tuple[list[str]
     return [p for p, id_ in new.items() if old.get(p) != id_], sorted(old.keys() - new.keys())
 
 
-def rows_since(repo: Repository, now: Pin, commit: str) -> tuple[Any, list[Any]]:
+def rows_since(repo: Repository, now: Pin, commit: str) -> tuple[Any, Any]:
     """Rows that are new or changed since a commit, and rows that are gone."""
     source = repository_of(repo, now)
     found = next((t for t in source.diff(commit, now.commit, table=now.table) if t.name == now.table), None)
     table = source.table(now.table, at=now.commit, limit=0)
     if found is None:
-        return table.arrow(), []
+        return table.arrow(), table.arrow()
     if found.schema:
         raise InvalidRequest(f"the columns of {now.table!r} changed", hint="run the job once with incremental=False")
     described = found.arrow()
-    kinds = described.column("_change_type").to_pylist()
-    came = [n for n, kind in enumerate(kinds) if kind in ("insert", "update_postimage")]
-    went = [n for n, kind in enumerate(kinds) if kind == "delete"]
-    plain = described.drop_columns(["_change_type"])
-    return plain.take(came), plain.take(went).to_pylist()
+    kinds, plain = described.column("_change_type"), described.drop_columns(["_change_type"])
+    came, went = pa.array(["insert", "update_postimage"]), pa.array(["delete"])
+    return plain.filter(pc.is_in(kinds, came)), plain.filter(pc.is_in(kinds, went))

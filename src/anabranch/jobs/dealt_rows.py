@@ -19,6 +19,7 @@ from anabranch.plan.shards import range_bounds
 
 if TYPE_CHECKING:
     from anabranch.objects.workplaces import Workplace
+    from anabranch.repo.read.table import Table
     from anabranch.repo.repository import Repository
 
 ROWS_HERE = 200_000
@@ -47,13 +48,45 @@ def write_input_rows(
     if _DONE in place.names(folder):
         return
     table = open_pinned(repo, pinned)
-    column = asked.shard_by.column or (table.key[0] if table.key else None)
+    chosen = _columns(table, asked)
+    to = DealtTo(place, folder, asked.shards, _is_by_range(table, asked))
+    _write(table, rows, chosen, to, asked)
+
+
+def write_whole_input(repo: Repository, pinned: Pin, place: Workplace, folder: str, asked: JobRequest) -> None:
+    """Write all rows of a table as one part, which each shard reads, unless an earlier run did."""
+    if _DONE not in place.names(folder):
+        table = open_pinned(repo, pinned)
+        _write(table, None, [c.name for c in table.schema], DealtTo(place, folder, 1), asked)
+
+
+def deal_gone(repo: Repository, pinned: Pin, came: pa.Table, went: pa.Table, asked: JobRequest) -> list[list[Any]]:
+    """Deal rows that are gone, each to the shard that a new row of the same values would go to."""
+    table = open_pinned(repo, pinned)
+    dealt: list[list[Any]] = [[] for _ in range(asked.shards)]
+    columns = _columns(table, asked)
+    by_range = _is_by_range(table, asked)
+    numbers = _ranged(went, columns[0], asked.shards, came) if by_range else _hashed(went, columns, asked.shards)
+    for number, row in zip(numbers, went.to_pylist(), strict=True):
+        dealt[number].append(row)
+    return dealt
+
+
+def _columns(table: Table, asked: JobRequest) -> list[str]:
+    """The columns that rows are dealt by: the one asked for, the first of the key, or all."""
     names = [c.name for c in table.schema]
+    column = asked.shard_by.column or (table.key[0] if table.key else None)
     if column is not None and column not in names:
-        hint = f"it has {', '.join(names)}"
-        raise InvalidRequest(f"shard_by= names column {column!r}, which the input has not", hint=hint)
-    to = DealtTo(place, folder, asked.shards, asked.shard_by.rows == "range" and column is not None)
-    chosen = [column] if column else names
+        message = f"shard_by= names column {column!r}, which input {table.name!r} has not"
+        raise InvalidRequest(message, hint=f"it has {', '.join(names)}; an input that is not to be dealt: whole(…)")
+    return [column] if column else names
+
+
+def _is_by_range(table: Table, asked: JobRequest) -> bool:
+    return asked.shard_by.rows == "range" and bool(asked.shard_by.column or table.key)
+
+
+def _write(table: Table, rows: Any, chosen: Sequence[str], to: DealtTo, asked: JobRequest) -> None:
     if rows is not None or asked.local or table.count() <= ROWS_HERE:
         deal_here(table.arrow() if rows is None else rows, chosen, to)
     else:
@@ -82,10 +115,11 @@ def _hashed(rows: pa.Table, columns: Sequence[str], shards: int) -> list[int]:
     return [crc32("\x1f".join("\x1e" if v is None else str(v) for v in row).encode()) % shards for row in values]
 
 
-def _ranged(rows: pa.Table, column: str, shards: int) -> list[int]:
-    """A row's shard, by the range that its value is in: neighbours stay together."""
+def _ranged(rows: pa.Table, column: str, shards: int, of: pa.Table | None = None) -> list[int]:
+    """A row's shard, by the range that its value is in: neighbours stay together. The ranges are those `of` rows."""
     values = rows.column(column).to_pylist()
-    bounds = range_bounds([v for v in values if v is not None], shards)
+    known = values if of is None else of.column(column).to_pylist()
+    bounds = range_bounds([v for v in known if v is not None], shards)
     return [0 if v is None else bisect_right(bounds, v) for v in values]
 
 

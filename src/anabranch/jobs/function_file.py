@@ -13,7 +13,6 @@ from typing import Any
 
 from anabranch.errors import InvalidRequest, NotFound
 
-
 LOADED = ("anabranch_job_", "anabranch_pipeline_")
 """What the names of modules that were loaded by their path begin with."""
 

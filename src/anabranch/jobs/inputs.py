@@ -22,6 +22,8 @@ class DatasetInput:
     repository: str | None = None
     at: str | None = None
     form: InputForm = "rows"
+    whole: bool = False
+    """Whether each shard of a job gets all of it, not only its part."""
 
     @property
     def label(self) -> str:

@@ -19,6 +19,7 @@ from anabranch.jobs import runner
 from anabranch.jobs.attempts import ShardAttempts
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.dealt import (
+    DealtFiles,
     Pinned,
     PinnedFiles,
     changed_since,
@@ -28,7 +29,7 @@ from anabranch.jobs.dealt import (
     read_inputs,
     rows_since,
 )
-from anabranch.jobs.dealt_rows import write_input_rows
+from anabranch.jobs.dealt_rows import deal_gone, write_input_rows, write_whole_input
 from anabranch.jobs.function_file import loaded_from_files
 from anabranch.jobs.inputs import Pin
 from anabranch.jobs.lease import only_one
@@ -93,7 +94,7 @@ class Job:
             log.info("job %s: the same code read the same inputs for commit %s", asked.name, last.hash)
             self.repo.workbook.note_published(key, last.hash)
             return JobResult(asked.name, last, reused=True)
-        base = last if asked.incremental and last and last.facts[FACT]["code"] == code else None
+        base = self._base(last, code, pins)
         record = self._begin(resumed_key or (_hash(key, time.time_ns()) if force else key), code, pins, base)
         place = self.repo.workbook.place(record.prefix)
         place.remove_older(KEPT_SECONDS)
@@ -141,20 +142,54 @@ class Job:
         place.make()
         asked, known = self.asked, pins_of(base)
         files: dict[str, list[list[dict[str, Any]]]] = {}
-        deleted: dict[str, list[Any]] = {}
+        deleted: dict[str, list[list[Any]]] = {}
         for name, pinned in pins.items():
             if isinstance(pinned, PinnedFiles):
-                new, gone = changed_since(pinned, known.get(name))  # type: ignore[arg-type]
-                files[name] = deal_input_files(self.repo, pinned, new, asked.shards, asked.shard_by)
-                deleted[name] = gone
-                continue
-            then = known.get(name)
-            rows, deleted[name] = (None, []) if then is None else rows_since(self.repo, pinned, then.commit)
-            write_input_rows(self.repo, pinned, rows, place, f"inputs/{name}", asked)
+                dealt = self._deal_files(name, pinned, known.get(name))
+                files[name], deleted[name] = dealt.files, dealt.gone
+            else:
+                deleted[name] = self._deal_rows(name, pinned, known.get(name), place)
         tables = tuple(n for n, p in pins.items() if isinstance(p, Pin))
         return runner.ShardTask(
-            place, asked.function, asked.shards, dict(asked.params), files, deleted, tables, asked.schema
+            place, asked.function, asked.shards, dict(asked.params), files, deleted, tables, self._whole, asked.schema
         )
+
+    @property
+    def _whole(self) -> tuple[str, ...]:
+        """The inputs that each shard gets whole."""
+        return tuple(name for name, given in self.asked.inputs.items() if given.whole)
+
+    def _deal_files(self, name: str, pinned: PinnedFiles, then: Pinned | None) -> DealtFiles:
+        asked = self.asked
+        if name in self._whole:
+            (all_,) = deal_input_files(self.repo, pinned, [f[0] for f in pinned.files], (), 1, asked.shard_by).files
+            return DealtFiles([all_] * asked.shards, [[]] * asked.shards)
+        new, gone = changed_since(pinned, then)  # type: ignore[arg-type]
+        return deal_input_files(self.repo, pinned, new, gone, asked.shards, asked.shard_by)
+
+    def _deal_rows(self, name: str, pinned: Pin, then: Pinned | None, place: Workplace) -> list[list[Any]]:
+        """Write the rows of an input for its shards; returns by shard those that are gone."""
+        asked, folder = self.asked, f"inputs/{name}"
+        if name in self._whole:
+            write_whole_input(self.repo, pinned, place, folder, asked)
+            return [[]] * asked.shards
+        if then is None:
+            write_input_rows(self.repo, pinned, None, place, folder, asked)
+            return [[]] * asked.shards
+        came, went = rows_since(self.repo, pinned, then.commit)
+        write_input_rows(self.repo, pinned, came, place, folder, asked)
+        return deal_gone(self.repo, pinned, came, went, asked)
+
+    def _base(self, last: Commit | None, code: str, pins: Mapping[str, Pinned]) -> Commit | None:
+        """The commit from which an incremental job goes on; None if it reads everything.
+
+        What was looked up in an input that is whole counts for all rows and files, so a change to it is one to all.
+        """
+        if last is None or not self.asked.incremental or last.facts[FACT]["code"] != code:
+            return None
+        known = pins_of(last)
+        moved = [n for n in self._whole if n not in known or identity(known[n]) != identity(pins[n])]
+        return None if moved else last
 
     def _run_shards(self, attempts: ShardAttempts) -> None:
         """Run the shards that no attempt has finished yet."""
@@ -229,7 +264,7 @@ def make_job(
 
 def _key(repository: str, asked: JobRequest, pins: Mapping[str, Pinned], code: str) -> str:
     """A hash that is equal if a job would make the same output again."""
-    read = {name: identity(p) for name, p in sorted(pins.items())}
+    read = {name: [*identity(p), *(["whole"] * asked.inputs[name].whole)] for name, p in sorted(pins.items())}
     by = [asked.shard_by.files, asked.shard_by.rows, asked.shard_by.column]
     described = [
         asked.name,

@@ -33,12 +33,14 @@ def to_remember(asked: JobRequest, code: str, pins: Mapping[str, Pinned]) -> dic
 
 def _input(given: JobInput, pinned: Pinned) -> dict[str, Any]:
     own = {"pattern": given.pattern} if isinstance(given, FilesInput) else {"table": given.table}
-    described = {
+    described: dict[str, Any] = {
         "label": replace(given, at=None if given.at == pinned.commit else given.at).label,
         **own,
         "repository": pinned.repository,
         "commit": pinned.commit,
     }
+    if given.whole:
+        described["whole"] = True
     return {**described, "files": len(pinned.files)} if isinstance(pinned, PinnedFiles) else described
 
 
@@ -60,6 +62,7 @@ def request_of(record: JobRecord, function: Any) -> JobRequest:
 
 def _pinned_input(said: Mapping[str, Any]) -> JobInput:
     """An input at the commit that it was read at."""
+    whole = said.get("whole", False)
     if "pattern" in said:
-        return FilesInput(said["pattern"], said["repository"], said["commit"])
-    return DatasetInput(said["table"], said["repository"], said["commit"])
+        return FilesInput(said["pattern"], said["repository"], said["commit"], whole)
+    return DatasetInput(said["table"], said["repository"], said["commit"], whole=whole)

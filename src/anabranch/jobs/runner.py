@@ -34,10 +34,12 @@ class ShardTask:
     params: Mapping[str, Any]
     files: Mapping[str, list[list[dict[str, Any]]]] = field(default_factory=dict)
     """By input and shard: files, each with its path and the parts of packs that hold its bytes."""
-    deleted: Mapping[str, list[Any]] = field(default_factory=dict)
-    """By input: what is gone since the last run."""
+    deleted: Mapping[str, list[list[Any]]] = field(default_factory=dict)
+    """By input and shard: what is gone since the last run."""
     tables: tuple[str, ...] = ()
     """Inputs whose rows are below `inputs` in the workplace."""
+    whole: tuple[str, ...] = ()
+    """Inputs that each shard gets whole."""
     schema: Any = None
     """The Arrow schema of the output rows, if known."""
 
@@ -92,21 +94,22 @@ class JobShard:
         self._log = [*self._log[-LINES_KEPT + 1 :], str(text)]
 
     def files(self, name: str) -> list[ShardFile]:
-        """This shard's files of an input."""
+        """This shard's files of an input; all of them if the input is whole."""
         dealt = self._known(self._task.files, name)[self.number]
         return [ShardFile(f["path"], f["size"], f["parts"], self._task.place) for f in dealt]
 
     def table(self, name: str) -> Iterator[Any]:
-        """This shard's rows of an input, as Arrow record batches."""
+        """This shard's rows of an input, as Arrow record batches; all of them if the input is whole."""
         import pyarrow.parquet as pq
 
         if name not in self._task.tables:
             raise KeyError(f"the job has no table {name!r} among its inputs")
         place, folder = self._task.place, f"inputs/{name}"
+        number = 0 if name in self._task.whole else self.number
         if "rows.arrow" in place.names(folder):
-            yield from _dealt_here(place, folder, self.number)
+            yield from _dealt_here(place, folder, number)
             return
-        folder = f"{folder}/shard={self.number}"
+        folder = f"{folder}/shard={number}"
         for file in place.names(folder):
             if file.endswith(".parquet"):
                 with place.open(f"{folder}/{file}") as source:
@@ -118,8 +121,9 @@ class JobShard:
             yield from batch.to_pylist()
 
     def deleted(self, name: str) -> list[Any]:
-        """What is gone from an input since the last run: paths of files, or rows."""
-        return list(self._task.deleted.get(name, ()))
+        """What is gone from an input since the last run: paths of files, or rows; each is told to one shard."""
+        dealt = self._task.deleted.get(name)
+        return list(dealt[self.number]) if dealt else []
 
     def put(self, path: str, data: bytes | str) -> None:
         """Write a file of the output."""

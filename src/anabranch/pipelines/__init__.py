@@ -1,6 +1,6 @@
 """Pipelines: tables computed from tables, checked on a branch of their own and published in one commit."""
 
-from anabranch.jobs.dealt import files
+from anabranch.jobs.dealt import files, whole
 from anabranch.jobs.inputs import DatasetInput
 from anabranch.pipelines.datasets import Dataset, Expectation, Pipeline
 from anabranch.pipelines.declarations import (
@@ -42,4 +42,5 @@ __all__ = [
     "table",
     "temporary_view",
     "watch",
+    "whole",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -132,7 +132,7 @@ class Pipeline:
         is_plain = given.repository is None and given.at is None
         if is_plain and given.table not in self.by_name and given.table in self.sources:
             known = self.sources[given.table]
-            return DatasetInput(known.table, known.repository, known.at, given.form)
+            return replace(given, table=known.table, repository=known.repository, at=known.at)
         return given
 
     def is_inside(self, given: DatasetInput) -> bool:

@@ -134,7 +134,8 @@ def job(
 ) -> Callable[[F], F]:
     """Declare what a function over shards makes: a table of the rows that it returns, and the files that it puts.
 
-    `inputs` are tables and `dp.files("raw/**")`. Shards run on Spark's executors; with `local`, in this process.
+    `inputs` are tables and `dp.files("raw/**")`, dealt to the shards; `dp.whole("rates")` is whole in each.
+    Shards run on Spark's executors; with `local`, in this process.
     """
     found = read_inputs(inputs)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound, RunFailed
 from anabranch.jobs.code import code_hash, text_hash
-from anabranch.jobs.dealt import Pinned
+from anabranch.jobs.dealt import JobInput, Pinned
 from anabranch.jobs.inputs import last_touch
 from anabranch.jobs.lease import only_one
 from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, compute_new, session_tables
@@ -168,7 +168,12 @@ def _code(pipeline: Pipeline, dataset: Dataset) -> str:
     expected = [text for e in (*dataset.expectations, *pipeline.expectations) for text in (e.condition, e.verdict)]
     how = dataset.sharded
     dealt = [repr((how.shards, how.shard_by, sorted(how.params.items())))] if how else []
+    dealt += [f"whole {name}" for name, given in _all_inputs(dataset).items() if given.whole]
     return text_hash(own, *dealt, *dataset.key, dataset.refresh, dataset.group or "", *expected)
+
+
+def _all_inputs(dataset: Dataset) -> dict[str, JobInput]:
+    return {**dataset.inputs, **(dataset.sharded.files if dataset.sharded else {})}
 
 
 def _function(dataset: Dataset) -> Callable[..., Any]:

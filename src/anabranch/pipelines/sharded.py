@@ -45,6 +45,6 @@ def _as_the_run_has_it(state: RunState, given: DatasetInput, dataset: Dataset) -
         hint = "make it a materialized view"
         raise InvalidRequest(f"job {dataset.name!r} reads {given.table!r}, which is a temporary view", hint=hint)
     if state.pipeline.is_inside(given):
-        return DatasetInput(given.table, None, state.branch)
+        return replace(given, at=state.branch)
     pinned = state.pin(given)
-    return DatasetInput(pinned.table, pinned.repository, pinned.commit)
+    return replace(given, table=pinned.table, repository=pinned.repository, at=pinned.commit)
