@@ -106,3 +106,20 @@ def test_a_part_of_a_folder_is_added_below_its_own_path(filed: Ana, folder: Path
         f"photos/{name}.txt" for name in "abc"
     ]
     assert filed("status", "work", "--json").json["added"] == ["beside.txt"]
+
+
+def test_a_file_against_a_folder_is_told_and_settled_as_the_command_line_says(filed: Ana) -> None:
+    filed("branch", "dev")
+    filed("file", "put", "photos/a.txt", "x/y", "-m", "folder")
+    filed("switch", "dev")
+    filed("file", "put", "photos/a.txt", "x", "-m", "file")
+    filed("switch", "main")
+    assert filed("merge", "dev", fails=1).out.splitlines() == [
+        "The merge of dev into main is open: 1 conflict.",
+        "  x  file/folder: x/y here, x there",
+        "`ana resolve --file PATH --ours` (or --theirs) settles file/folder: the other side's goes;",
+        "then `ana merge --continue` publishes the merge, `ana merge --abort` gives it up.",
+    ]
+    assert filed("resolve", "--file", "x", "--theirs").out.startswith("x: 1 resolved, none left")
+    filed("merge", "--continue")
+    assert [f["path"] for f in filed("file", "ls", "--json").json["files"] if f["path"] != "photos"] == ["x"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -29,7 +30,7 @@ def write(repo: ab.Repository, branch: str, **told: str | None) -> ab.Commit:
 
 def contents(repo: ab.Repository, at: str = "main") -> dict[str, str]:
     tree = repo.files(at=at)
-    return {s.path: tree.read(s.path).decode() for s in tree.walk()}
+    return {s.path: tree.read(s.path).decode() for s in tree.walk() if not s.is_folder}
 
 
 def kinds(error: pytest.ExceptionInfo[ab.MergeConflict]) -> dict[str, str]:
@@ -160,6 +161,83 @@ def test_a_file_of_one_side_is_no_folder_of_the_other(repo: ab.Repository) -> No
     write(repo, "main", delete_a=None)
     repo.merge("dev", into="main")
     assert contents(repo) == {"a/b/c": "1", "z": "z"}
+
+
+def _clash(repo: ab.Repository) -> None:
+    """On main x is a folder, on dev a file; both wrote to `both`, and dev to `more`."""
+    write(repo, "main", put_both="0")
+    repo.branch("dev")
+    with repo.commit("main", "folder") as tx:
+        tx.files.put("x/y", "y")
+        tx.files.put("x/z/deep", "z")
+        tx.files.make_folder("x/empty")
+        tx.files.put("both", "main")
+    write(repo, "dev", put_x="file", put_both="dev", put_more="more")
+
+
+@pytest.mark.parametrize(("source", "into"), [("dev", "main"), ("main", "dev")])
+def test_a_file_against_a_folder_is_told_with_its_sides_along_with_other_conflicts(
+    repo: ab.Repository, source: str, into: str
+) -> None:
+    _clash(repo)
+    m = repo.start_merge(source, into=into)
+    sides = {"main": "x/y", "dev": "x"}
+    told = [(c["table"], c["kind"], c["ours"], c["theirs"]) for c in m.conflicts.objects]
+    assert told == [("x", "file/folder", sides[into], sides[source])]
+    assert [row["path"] for row in m.conflicts.files.rows()] == ["both"]
+    assert m.conflicts.count() == 2
+    with pytest.raises(ab.InvalidRequest, match="only a side can settle"):
+        m.resolve(file="x", take="base")
+    with pytest.raises(ab.NotFound, match="files are named by file="):
+        m.resolve("x", take="ours")
+
+
+@pytest.mark.parametrize("by", ["resolve", "rule"])
+@pytest.mark.parametrize(("source", "into"), [("dev", "main"), ("main", "dev")])
+@pytest.mark.parametrize("take", ["ours", "theirs"])
+def test_a_file_against_a_folder_is_settled_by_a_side(
+    repo: ab.Repository, source: str, into: str, take: Any, by: str
+) -> None:
+    _clash(repo)
+    kept = into if take == "ours" else source
+    if by == "rule":
+        repo.merge(source, into=into, rules={"files:*": take})
+    else:
+        m = repo.start_merge(source, into=into)
+        assert m.resolve(file="x", take="ours") == 1
+        assert m.resolve(file="x", take=take) == 1  # another choice counts
+        assert m.resolve(file="both", take=take) == 1
+        assert not m.conflicts
+        m.finish()
+    own = {"x/y": "y", "x/z/deep": "z"} if kept == "main" else {"x": "file"}
+    assert contents(repo, into) == {**own, "both": kept, "more": "more"}
+    assert repo.verify().damages == ()
+    write(repo, source, put_later="later")
+    repo.merge(source, into=into)
+    assert contents(repo, into) == {**own, "both": kept, "more": "more", "later": "later"}
+
+
+def test_a_file_that_a_side_gives_back_may_be_a_folder_of_the_other(repo: ab.Repository) -> None:
+    write(repo, "main", put_x="0")
+    repo.branch("dev")
+    write(repo, "dev", put_x="changed")
+    with repo.commit("main", "a folder in its place") as tx:
+        tx.files.delete("x")
+        tx.files.put("x/y", "y")
+    m = repo.start_merge("dev", into="main")
+    assert not m.conflicts.objects
+    m.resolve(file="x", take="theirs")
+    assert [(c["ours"], c["theirs"]) for c in m.conflicts.objects] == [("x/y", "x")]
+    m.resolve(file="x", take="theirs")
+    m.finish()
+    assert contents(repo) == {"x": "changed"}
+
+
+def test_a_preview_shows_ours_where_a_file_is_a_folder(repo: ab.Repository) -> None:
+    _clash(repo)
+    seen = repo.preview("dev", into="main")
+    assert len(seen.conflicts.objects) == 1
+    assert contents(repo, seen.ref) == {"x/y": "y", "x/z/deep": "z", "both": "main", "more": "more"}
 
 
 def test_commits_are_picked_reverted_rebased_squashed_and_replayed_with_their_files(repo: ab.Repository) -> None:

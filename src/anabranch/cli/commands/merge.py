@@ -117,7 +117,7 @@ def _taken(kept: OpenMerge, side: Any) -> MergeResult | None:
 
 def _names(conflicts: Conflicts) -> list[str]:
     """The tables and namespaces that are in conflict themselves or have rows that are."""
-    things = (*conflicts.objects, *conflicts.schema)
+    things = [t for t in (*conflicts.objects, *conflicts.schema) if t not in conflicts.clashes]
     return sorted({*conflicts, *(thing["table"] for thing in things)})
 
 

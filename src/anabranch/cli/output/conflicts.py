@@ -52,12 +52,15 @@ def next_steps(conflicts: Conflicts, into: str, current: str, verb: str = "merge
     """What can be done about an open merge, or about a sequence that stopped."""
     there = "" if into == current else f" --into {into}"
     on = "" if into == current else f" --on {into}"
-    if len(conflicts.files) < conflicts.count():
+    clashes = len(conflicts.clashes)
+    if len(conflicts.files) + clashes < conflicts.count():
         yield f"`ana conflicts TABLE{there}` shows them,"
-    if conflicts.tables or conflicts.things:
+    if conflicts.tables or len(conflicts.things) > clashes:
         yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
     if len(conflicts.files):
         yield f"`ana resolve --file PATH --ours{there}` (or --theirs, --base, --content) settles files;"
+    if clashes:
+        yield f"`ana resolve --file PATH --ours{there}` (or --theirs) settles file/folder: the other side's goes;"
     if any(v.kind != "key" for v in conflicts.broken):
         yield f"rows that would break a constraint are given values with `ana resolve TABLE --key … --set …{there}`,"
         yield f"or changed on {into} first;"

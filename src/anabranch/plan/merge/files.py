@@ -16,6 +16,8 @@ from anabranch.plan.merge.text_lines import merge_lines
 
 FileRule = Literal["conflict", "ours", "theirs", "newest", "concat", "lines", "follow"]
 MOVED = "moved to "
+FILE_FOLDER = "file/folder"
+"""The kind of a conflict where a file of one side is a folder on the other."""
 PREFIX = "files:"
 """The prefix of a rule for files; a pattern follows."""
 _DESCRIPTION = ("mode", "media_type", "properties")

@@ -31,7 +31,8 @@ from anabranch.repo.merge.constraints import (
     without,
 )
 from anabranch.repo.merge.earlier_rows import EarlierRows
-from anabranch.repo.merge.file_level import FileMergeRequest, file_clashes, merge_file_rows
+from anabranch.repo.merge.file_clashes import file_clashes, with_drops
+from anabranch.repo.merge.file_level import FileMergeRequest, merge_file_rows
 from anabranch.repo.merge.merge_base import rows_at
 from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.real_updates import with_real_updates
@@ -232,8 +233,10 @@ class _Merging:
             return draft
         # Rows that break a constraint are listed along with conflicts; to find them, the merge carries on with ours.
         may_break = may_be_broken(draft_state(draft), thing)
-        goes_on = self.how.go_on or may_break
-        merged = self._merged_rows(draft, thing, sides, goes_on)
+        goes_on = self.how.go_on or may_break or draft.kind == "files"
+        merged = self._merged_rows(draft, thing, sides, goes_on, self.how.settled.get(draft.id))
+        if draft.kind == "files":
+            merged = self._without_clashes(draft, thing, sides, merged)
         if merged.conflicts is not None:
             assert merged.decision is not None
             rows, how = merged.conflicts, merged.decision
@@ -248,14 +251,25 @@ class _Merging:
                 return draft
         self._keep(merged, sides)
         self.merged[draft.id] = merged
-        after = _with_merged(draft, merged)
-        known = {**sides.theirs.schemas, **after.schemas}
-        linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i not in draft.schemas}
-        after = replace(after, schemas=known, linked_schemas=linked, operations=with_writes(after))
-        if draft.kind == "files":
-            self.clashes += file_clashes(self.ctx, after, merged, sides, self.target.pending())
-            return after
-        return self._checked(after, thing, sides, merged)
+        after = _after(draft, merged, sides)
+        return after if draft.kind == "files" else self._checked(after, thing, sides, merged)
+
+    def _without_clashes(self, draft: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> MergedRows:
+        """Merge again without the files that a chosen side drops; files that are folders, too, are noted."""
+        found = file_clashes(self.ctx, _after(draft, merged, sides), merged, sides, self.target.pending())
+        sided = {clash: clash.side(self.how.decisions, self.how.rules) for clash in found}
+        self.clashes += [clash.conflict for clash, side in sided.items() if side is None]
+        chosen = {clash: side or "ours" for clash, side in sided.items() if side or self.how.go_on}
+        if not chosen:
+            return merged
+        assert draft.schema is not None
+        settled = self.how.settled.get(draft.id)
+        if settled is None and merged.conflicts is None:
+            self.made += merged.made  # A later attempt may take them up, so they go with all the others.
+        else:
+            self.ctx.discard(merged.made)
+        rows = with_drops(self.ctx, sides, draft.schema, chosen, settled)
+        return self._merged_rows(draft, thing, sides, True, rows)
 
     def _whole(self, draft: ThingDraft, thing: ThingMerge, sides: Sides) -> Callable[[pa.Table], Decided]:
         """Return what decides rows at given keys with all columns, for when those in conflict aren't enough."""
@@ -264,11 +278,13 @@ class _Merging:
         assert schema is not None
         return lambda keys: decide_at(self.ctx, sides, schema, policy, keys, None)
 
-    def _merged_rows(self, draft: ThingDraft, thing: ThingMerge, sides: Sides, goes_on: bool) -> MergedRows:
+    def _merged_rows(
+        self, draft: ThingDraft, thing: ThingMerge, sides: Sides, goes_on: bool, settled: pa.Table | None
+    ) -> MergedRows:
         """Merge the rows, or reuse what an earlier attempt made of them."""
         assert thing.rows is not None
         assert draft.schema is not None
-        settled, earlier = self.how.settled.get(draft.id), self.how.earlier
+        earlier = self.how.earlier
         found = earlier.find(self.ctx, self.gathered, thing, sides) if settled is None else None
         if found is not None:
             return found
@@ -430,6 +446,14 @@ def _with_merged(draft: ThingDraft, merged: MergedRows) -> ThingDraft:
         return replace(draft, statements=(*draft.statements, *merged.statements))
     rows = sum(o.stored.row_count for s in merged.statements for o in s.objects)
     return replace(draft, statements=merged.statements, replaced_rows=rows)
+
+
+def _after(draft: ThingDraft, merged: MergedRows, sides: Sides) -> ThingDraft:
+    """The thing with its merged rows, and the schemas of all objects."""
+    after = _with_merged(draft, merged)
+    known = {**sides.theirs.schemas, **after.schemas}
+    linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i not in draft.schemas}
+    return replace(after, schemas=known, linked_schemas=linked, operations=with_writes(after))
 
 
 def with_writes(draft: ThingDraft) -> tuple[Operation, ...]:

@@ -12,7 +12,7 @@ from anabranch.frames.relation import Relation
 from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
 from anabranch.model.paths import join_path
-from anabranch.plan.merge.files import MOVED
+from anabranch.plan.merge.files import FILE_FOLDER, MOVED
 from anabranch.plan.merge.sides import ThingConflict
 
 if TYPE_CHECKING:
@@ -281,14 +281,25 @@ class Conflicts(Mapping[str, TableConflicts]):
     def __contains__(self, name: object) -> bool:
         return name in self.tables
 
+    def has_file(self, path: str) -> bool:
+        """Whether a file is in conflict, or clashes with a folder."""
+        return path in (*(c["table"] for c in self.clashes), *(row["path"] for row in self.files.rows()))
+
     def after(self, settled: Mapping[ThingId, pa.Table]) -> Conflicts | None:
-        """What is left once rows are settled; None if constraints may break, which only the merge can tell."""
+        """What is left once rows are settled; None if only the merge can tell: constraints may break, files clash."""
         touched = [t for t in self.tables.values() if t.id in settled]
-        if self.broken or any(t.may_break for t in touched):
+        files = self._files_after(settled)
+        if self.broken or any(t.may_break for t in touched) or self._may_clash(files):
             return None
         tables = {n: t.after(settled[t.id]) if t.id in settled else t for n, t in self.tables.items()}
         left = {name: t for name, t in tables.items() if t.decided.num_rows}
-        return replace(self, tables=left, file_rows=self._files_after(settled))
+        return replace(self, tables=left, file_rows=files)
+
+    def _may_clash(self, left: TableConflicts | None) -> bool:
+        """Whether files that were settled may be folders of the other side now, or are none any more."""
+        if left is self.file_rows:
+            return False
+        return left is None or bool(self.clashes)
 
     def _files_after(self, settled: Mapping[ThingId, pa.Table]) -> TableConflicts | None:
         files = self.file_rows
@@ -299,8 +310,13 @@ class Conflicts(Mapping[str, TableConflicts]):
 
     @property
     def objects(self) -> list[dict[str, Any]]:
-        """Conflicts of whole tables and namespaces."""
+        """Conflicts of whole tables and namespaces, and of files that are folders on the other side."""
         return [_thing(c) for c in self.things if c.level == "objects"]
+
+    @property
+    def clashes(self) -> list[dict[str, Any]]:
+        """Those of `objects` where a file of one side is a folder on the other."""
+        return [_thing(c) for c in self.things if c.kind == FILE_FOLDER]
 
     @property
     def schema(self) -> list[dict[str, Any]]:
@@ -339,10 +355,16 @@ class Conflicts(Mapping[str, TableConflicts]):
         """Say in one line where the conflicts are."""
         parts = [f"{name} ({t.count()})" for name, t in self.tables.items()]
         parts += [f"file {row['path']} ({row['kind']})" for row in self.files.rows(limit=10)]
-        parts += [f"{c.table}{'.' + c.column if c.column else ''} ({c.kind})" for c in self.things]
+        parts += [f"{_place(c)} ({c.kind})" for c in self.things]
         parts += [f"{v.table} ({v.kind} {v.name})" for v in self.broken]
         shown = ", ".join(dict.fromkeys(parts[:10]))
         return shown + (", …" if len(parts) > 10 else "")
+
+
+def _place(c: ThingConflict) -> str:
+    if c.kind == FILE_FOLDER:
+        return f"file {c.table}"
+    return f"{c.table}.{c.column}" if c.column else c.table
 
 
 def _thing(c: ThingConflict) -> dict[str, Any]:

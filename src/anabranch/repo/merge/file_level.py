@@ -12,12 +12,10 @@ import pyarrow as pa
 
 from anabranch.model.files import BLOCKS, GIVEN, BlockRef, FileRow
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import StoredObject, contents_of
+from anabranch.model.objects import StoredObject
 from anabranch.model.schema import Schema
-from anabranch.plan.commit import ThingDraft, draft_state, objects_of
 from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, rule_for
 from anabranch.plan.merge.rules import EVERYWHERE, RowPolicy
-from anabranch.plan.merge.sides import ThingConflict
 from anabranch.plan.refs_forest import added_since
 from anabranch.queries import decided_rows, three_way
 from anabranch.queries.three_way import KIND, OURS, SIDES, STAYS, THEIRS, Decision, conflict_of, value_of
@@ -25,8 +23,6 @@ from anabranch.queries.three_way import there as there_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.block_writer import BlockWriter
 from anabranch.repo.files.blocks import BlockReader
-from anabranch.repo.files.clashes import find_clashes, inserted_paths
-from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.tree_rows import key_table, row_of
 from anabranch.repo.merge.file_moves import FileMoves
 from anabranch.repo.merge.merged_rows import decide_at, merge_rows
@@ -100,31 +96,6 @@ def _with_packs(ctx: Context, merged: MergedRows, writer: BlockWriter) -> Merged
     *others, last = merged.statements
     statements = (*others, replace(last, packs=(*last.packs, *packs)))
     return replace(merged, statements=statements, made=(*merged.made, *packs))
-
-
-def has_clashes(ctx: Context, united: ThingDraft) -> bool:
-    """Whether a file from one source is a folder in another."""
-    state = draft_state(united)
-    known = contents_of(objects_of(united))
-    tree = FileTree(ctx, lambda: state, BlockReader(ctx), None, known)
-    return bool(find_clashes(tree, inserted_paths(ctx, objects_of(united), state.schema, known)))
-
-
-def file_clashes(
-    ctx: Context, after: ThingDraft, merged: MergedRows, sides: Sides, pending: Mapping[ObjectId, bytes]
-) -> list[ThingConflict]:
-    """Find files of one side that are folders on the other; only paths that a side added can clash."""
-    brought = [o for s in merged.statements for o in s.objects]
-    if sides.to_ours is not None and not any(x.object.kind in ("rows", "exceptions") for x in sides.to_ours):
-        return []
-    known = {**pending, **contents_of(brought)}
-    state = draft_state(after)
-    tree = FileTree(ctx, lambda: state, BlockReader(ctx), None, known)
-    new = inserted_paths(ctx, brought, state.schema, known)
-    return [
-        ThingConflict("objects", file, "file/folder", None, None, file, below, f"file/folder:{file}", can_decide=False)
-        for file, below in find_clashes(tree, new)
-    ]
 
 
 def stored_row(writer: BlockWriter, row: FileRow, ours: FileRow | None, apart: FileRow | None) -> FileRow:

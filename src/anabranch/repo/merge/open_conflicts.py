@@ -124,7 +124,7 @@ class OpenConflicts(ABC):
             other = "content=" if file is not None else "set="
             raise InvalidRequest(f"resolve needs take= or {other}, one of them", hint="such as take='ours'")
         named = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
-        asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}))
+        asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}), file)
         conflicts, how = self.conflicts.with_whole(table), self._how()
         decisions = resolve_things(conflicts, asked)
         rows, count = resolve_rows(self._ctx, conflicts, asked, how.settled, self._way_out)
@@ -132,10 +132,12 @@ class OpenConflicts(ABC):
         if not decisions and not count:
             (decisions, rows, count), left = self._resolve_again(asked, how), None
         if not decisions and not count:
-            if file is None:
+            is_file = conflicts.has_file(table)
+            if file is None and not is_file:
                 self.need_table(table)
             where = conflicts.summary()
             hint = f"there are conflicts in: {where}" if where else f"no conflicts are left; the {self.verb} can go on"
+            hint += "; files are named by file= (`ana resolve --file`)" if is_file else ""
             raise NotFound(f"nothing in {file or table!r} that is in conflict was asked for", hint=hint, table=table)
         self._keep({**self._record.decisions, **decisions}, rows, left)
         return count + len(decisions)

@@ -118,6 +118,7 @@ class OpenMerge(OpenConflicts):
         merged = work_out(self._ctx, target, sources, replace(self._how(), earlier=attempts.rows))
         if merged.conflicts:
             self._ctx.discard(merged.made)
+            self._conflicts = None
             described = replace(asked, sources=self.sources)
             raise_conflict(described, target, merged.conflicts, self._hint(merged.conflicts))
         commit = publish_merge(attempts, merged, asked, self.id)

@@ -18,6 +18,8 @@ from anabranch.frames.output import objects_of
 from anabranch.model.files import GIVEN, BlockRef
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Column, Schema
+from anabranch.plan.merge.files import FILE_FOLDER
+from anabranch.plan.merge.sides import ThingConflict
 from anabranch.proven.expression import Expression
 from anabranch.queries import decided_rows
 from anabranch.queries.query import Rows, reading_of
@@ -43,6 +45,8 @@ class Resolution:
     key: Any = None
     columns: tuple[str, ...] | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
+    file: str | None = None
+    """The path of a versioned file, instead of a table."""
 
     def __post_init__(self) -> None:
         if self.take is not None and self.take not in _SIDES:
@@ -50,8 +54,15 @@ class Resolution:
 
     @property
     def is_for_all(self) -> bool:
-        """Whether it concerns the table as a whole."""
-        return self.where is None and self.key is None and not self.values
+        """Whether it concerns the table or file as a whole."""
+        return self.where is None and (self.key is None or self.file is not None) and not self.values
+
+    def is_about(self, conflict: ThingConflict) -> bool:
+        """Whether a conflict over a table, a column or a path was asked for."""
+        if (conflict.kind == FILE_FOLDER) != (self.file is not None):
+            return False
+        wanted = self.file if self.file is not None else self.table
+        return conflict.table == wanted and (self.columns is None or conflict.column in self.columns)
 
 
 def given_content(content: bytes | str) -> dict[str, Any]:
@@ -66,17 +77,25 @@ def given_content(content: bytes | str) -> dict[str, Any]:
 
 
 def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
-    """Settle conflicts over the table itself and its columns by taking a side."""
+    """Settle conflicts over the table itself, its columns or a path by taking a side."""
+    if any(c.kind == FILE_FOLDER and asked.is_about(c) for c in conflicts.things):
+        _check_clash(asked)
     if not asked.is_for_all or asked.take not in ("ours", "theirs"):
         return {}
     found = {}
     for c in conflicts.things:
-        if c.table == asked.table and (asked.columns is None or c.column in asked.columns):
+        if asked.is_about(c):
             if not c.can_decide:
                 hint = "change one of the branches, then merge again"
                 raise InvalidRequest(f"{c.kind} of {c.table!r} can't be settled by taking a side", hint=hint)
             found[c.id] = str(asked.take)
     return found
+
+
+def _check_clash(asked: Resolution) -> None:
+    if asked.take not in ("ours", "theirs"):
+        message = f"{asked.file!r} is a file on one side and a folder on the other, which only a side can settle"
+        raise InvalidRequest(message, hint="take ours or theirs: what the other side has there goes")
 
 
 def resolve_rows(

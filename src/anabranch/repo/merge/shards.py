@@ -22,7 +22,7 @@ from anabranch.plan.path import Stretch, find_path
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How, Outcome, draft_of, operations_after, with_writes
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.file_level import has_clashes
+from anabranch.repo.merge.file_clashes import has_clashes
 from anabranch.repo.merge.sides import SideReader, Target
 from anabranch.repo.merge.united_files import FileSides, unite_files
 from anabranch.repo.write.netting import counts_of
