@@ -106,6 +106,26 @@ def _write(store_url: str) -> None:
         repo.gc(grace=0)
 
 
+def test_work_in_a_backup_is_not_overwritten(shop: ab.Repository, store_url: str, tmp_path: Path) -> None:
+    ab.backup(store_url, tmp_path / "backup")
+    with opened(tmp_path / "backup") as copy:
+        assert copy.table("t").count() == 50, "reading is no work"
+    put(shop, 7)
+    ab.backup(store_url, tmp_path / "backup")
+    with opened(tmp_path / "backup") as copy:
+        put(copy, 8)
+        copy.branch("mine")
+        made = [c.hash for c in copy.log()]
+    put(shop, 9)
+    wanted = rf"would overwrite: commit {made[0][:10]} on 'main', branch 'mine' .*another folder"
+    with pytest.raises(ab.AlreadyExists, match=wanted):
+        ab.backup(store_url, tmp_path / "backup")
+    with opened(tmp_path / "backup") as copy:
+        assert [c.hash for c in copy.log()] == made
+        copy.verify().raise_damages()
+    ab.backup(store_url, tmp_path / "another")
+
+
 def test_a_backup_that_is_broken_off_leaves_the_one_before(shop: ab.Repository, store_url: str, tmp_path: Path) -> None:
     ab.backup(store_url, tmp_path / "backup")
     before = [c.hash for c in shop.log()]

@@ -1,4 +1,4 @@
-"""Copy a whole catalogue, as one state, into an empty database of either kind."""
+"""Copy a whole catalogue, as one state, into an empty database of either kind; tell what was done in a copy since."""
 
 from __future__ import annotations
 
@@ -30,3 +30,19 @@ def files_named(cx: Connection) -> Iterator[tuple[str, int, str]]:
     c = t.objects.c
     for row in cx.execute(select(c.path, c.size_bytes, c.sha256).where(c.path.is_not(None)).order_by(c.path)):
         yield row.path, row.size_bytes, row.sha256
+
+
+def only_in_copy(copy: Connection, store: Connection) -> Iterator[str]:
+    """Say in words which moves of branches and which new branches a copy of a catalogue has by itself."""
+    m, b, c = t.branch_moves.c, t.branches.c, t.commits.c
+    what = (m.id, m.branch_id, m.moved_at)
+    known = {tuple(row) for row in store.execute(select(*what))}
+    same = (c.repository_id == m.repository_id) & (c.id == m.commit_id)
+    moves = select(*what, m.branch, m.verb, c.hash).join_from(t.branch_moves, t.commits, same, isouter=True)
+    for row in copy.execute(moves.order_by(m.id)):
+        if tuple(row[:3]) not in known:
+            yield f"{f'commit {row.hash[:10]}' if row.hash else row.verb} on {row.branch!r}"
+    branches = {*store.execute(select(b.id)).scalars(), *(branch for _, branch, _ in known)}
+    for row in copy.execute(select(b.id, b.name).order_by(b.name)):
+        if row.id not in branches:
+            yield f"branch {row.name!r}"

@@ -35,6 +35,9 @@ class BackupPlace(Protocol):
     def has_store(self) -> bool:
         """Tell whether there is a store that is no backup."""
 
+    def changed_catalog(self) -> Path | None:
+        """The catalogue, if somebody wrote to it since the backup."""
+
     @contextmanager
     def new_catalog(self) -> Iterator[Path]:
         """Give a file to write a new catalogue to."""
@@ -71,6 +74,15 @@ class BackupFolder:
     def has_store(self) -> bool:
         """Look for a catalogue."""
         return (self._place / CATALOG).exists()
+
+    def changed_catalog(self) -> Path | None:
+        """Compare the file with its hash; what is in its log only was written since, too."""
+        file, note = self._place / CATALOG, self.note()
+        if note is None or not file.is_file():
+            return None
+        log = file.with_name(f"{file.name}-wal")
+        has_log = log.exists() and log.stat().st_size > 0
+        return file if has_log or _digest(file) not in note.get("catalog_sha256", []) else None
 
     @contextmanager
     def new_catalog(self) -> Iterator[Path]:
@@ -122,6 +134,10 @@ class BackupAddress:
             return self._blobs.size("anabranch-root.json") > 0
         except FileNotFoundError:
             return False
+
+    def changed_catalog(self) -> Path | None:
+        """There is none: nobody can open a store there."""
+        return None
 
     @contextmanager
     def new_catalog(self) -> Iterator[Path]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from anabranch.catalog.named_files import NamedFiles
 from anabranch.catalog.store import Catalog
-from anabranch.catalog.whole_copy import copy_rows, files_named
+from anabranch.catalog.whole_copy import copy_rows, files_named, only_in_copy
 from anabranch.errors import AlreadyExists, Corrupt, Unavailable
 from anabranch.model.addresses import shown_location
 from anabranch.model.ids import new_id
@@ -28,6 +28,8 @@ from anabranch.repo.stores import objects_at, objects_location, reach
 from anabranch.settings import FETCHING_THREADS, Settings
 
 _ATTEMPTS = 3
+_NAMED = 5
+"""So many moves are named in an error."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ def backup(location: str, target: str) -> StoreCopy:
     try:
         facts = catalog.open()
         _check_target(place, facts["store_id"], location)
+        _refuse_work_in(place, catalog)
         root = open_root(objects_at(location, facts), facts["store_id"])
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -152,6 +155,23 @@ def _check_target(place: BackupPlace, store_id: str, location: str) -> None:
         shown = shown_location(location)
         message = f"{place.shown} has a backup of another store ({note.get('store')}), not of {shown}"
         raise AlreadyExists(message, hint="choose another folder")
+
+
+def _refuse_work_in(place: BackupPlace, catalog: Catalog) -> None:
+    """Refuse a backup in which somebody committed or moved a branch, as the next one would take its place."""
+    file = place.changed_catalog()
+    if file is None:
+        return
+    copy = Catalog.at_file(str(file))
+    try:
+        with copy.read() as mine, catalog.read() as cx:
+            found = list(only_in_copy(mine, cx))
+    finally:
+        copy.close()
+    if found:
+        what = f"{', '.join(found[:_NAMED])}{', …' if len(found) > _NAMED else ''}"
+        hint = f"back up into another folder; {place.shown} is a store of its own now, and stays as it is"
+        raise AlreadyExists(f"{place.shown} has what a new backup would overwrite: {what}", hint=hint)
 
 
 def restore_store(source: str, location: str, objects: str | None = None) -> StoreCopy:
