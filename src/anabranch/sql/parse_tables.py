@@ -29,7 +29,8 @@ def create(cursor: Cursor) -> s.SqlStatement:
     replace = cursor.accept("REPLACE") or (cursor.accept("CREATE", "OR", "REPLACE") or not _expect_create(cursor))
     if cursor.accept_any(*_SPACES):
         return _create_namespace(cursor)
-    cursor.expect("TABLE")
+    if not cursor.accept("TABLE"):
+        raise cursor.error(*(() if replace else ("BRANCH", "TAG")))
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     table = cursor.path("a table")
     parts = _Parts()

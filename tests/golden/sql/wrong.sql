@@ -64,7 +64,7 @@ CREATE TABLE x (a);
 CREATE TABLE x (a INT;
 --! InvalidRequest: SQL, line 1, column 16: ( opens what nothing closes
 CREATE VIEW v AS SELECT 1;
---! InvalidRequest: SQL, line 1, column 8: found 'VIEW', expected NAMESPACE or SCHEMA or DATABASE or TABLE
+--! InvalidRequest: SQL, line 1, column 8: found 'VIEW', expected NAMESPACE or SCHEMA or DATABASE or TABLE or BRANCH or TAG
 CREATE TABLE x (a DECIMAL(99, 2));
 --! InvalidRequest: 'DECIMAL(99, 2)' is not a decimal that Spark has
 CREATE TABLE x (a INT PRIMARY KEY, b INT PRIMARY KEY);
