@@ -63,7 +63,9 @@ def _show(session: Session, kept: OpenConflicts, table: str, limit: int) -> None
     broken = [v for v in conflicts.violations if v["table"] == table]
     rows = conflicts[table].rows() if table in conflicts else []
     if not (rows or things or broken):
-        kept.need_table(table)
+        from anabranch.repo.merge.open_conflicts import need_table
+
+        need_table(kept, table)
     if session.json:
         facts = {"table": table, "count": len(rows) + len(things) + len(broken), "rows": rows[:limit]}
         emit_json({**facts, "things": things, "violations": broken[:limit]})

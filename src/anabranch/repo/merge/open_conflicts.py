@@ -134,7 +134,7 @@ class OpenConflicts(ABC):
         if not decisions and not count:
             is_file = conflicts.has_file(table)
             if file is None and not is_file:
-                self.need_table(table)
+                need_table(self, table)
             where = conflicts.summary()
             hint = f"there are conflicts in: {where}" if where else f"no conflicts are left; the {self.verb} can go on"
             hint += "; files are named by file= (`ana resolve --file`)" if is_file else ""
@@ -215,3 +215,17 @@ class OpenConflicts(ABC):
         self._record = replace(self._record, decisions=dict(decisions), version=self._record.version + 1)
         known = self._conflicts
         self._conflicts = (known[0], self._record.version, left) if known and left is not None else None
+
+
+def need_table(kept: OpenConflicts, name: str) -> None:
+    """Refuse a name that no side calls a table; the error suggests the nearest name."""
+    known = {table.name for ref in (kept.into, *kept.sources) for table in _tables_at(kept._ctx, ref)}
+    if name not in known and name not in {c.table for c in kept.conflicts.things}:
+        raise no_table(name, "", dict.fromkeys(known, "table"))
+
+
+def _tables_at(ctx: Context, ref: str) -> Sequence[TableEntry]:
+    try:
+        return list_tables_at(ctx, ref, None)
+    except AnabranchError:
+        return ()  # A range, or a branch that is gone.
