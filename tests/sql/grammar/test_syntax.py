@@ -29,6 +29,9 @@ def test_what_spark_refuses_is_refused(text: str) -> None:
         check_syntax(text, tokenize(text), "query")
 
 
+AS_OF = "Spark says VERSION AS OF 'main', or TIMESTAMP AS OF '2026-11-02'"
+MATCHED = "Spark says MERGE INTO t USING … ON … WHEN MATCHED THEN UPDATE SET …"
+UPSERT, UPDATE = f"{MATCHED} WHEN NOT MATCHED THEN INSERT …", f"for values of another table, {MATCHED}"
 TOLD = [
     ("select a, from t", 11, "found 'from', expected a value", "leave the comma before it out"),
     ("select * from t,", 17, "the text ends, expected a name", "leave the comma before it out"),
@@ -42,6 +45,14 @@ TOLD = [
     ("select [1, 2]", 8, "found '[', expected a value", "write array(…)"),
     ("select 2 ** 3", 13, "found '3'", "write power(a, b)"),
     ("select 5 // 2", 11, "found '/', expected a value", "write a DIV b"),
+    ("select top 5 * from t", 12, "found '5'", "Spark says LIMIT 5 at the end"),
+    ("select a from t fetch first 5 rows only", 23, "found 'first'", "Spark says LIMIT 5 at the end"),
+    ("select a from t order by a fetch next 5 rows only", 28, "found 'fetch'", "Spark says LIMIT 5 at the end"),
+    ("select a from t offset 2 rows", 26, "found 'rows'", "Spark says OFFSET 2, and LIMIT before it"),
+    ("select * from t as of 'main'", 23, "found \"'main'\"", AS_OF),
+    ("insert into t values (1) on conflict do nothing", 26, "found 'on'", UPSERT),
+    ("insert into t values (1) on duplicate key update a = 1", 26, "found 'on'", UPSERT),
+    ("update t set a = u.a from u where u.id = t.id", 22, "found 'from'", UPDATE),
 ]
 
 

@@ -202,7 +202,8 @@ def _error(text: str, tokens: Sequence[Token], rule: str, at: int, expected: Key
     wanted = _expected_text(expected)
     problem = f"{found}, expected {wanted}" if wanted else found
     after_comma = before is not None and before.is_symbol(",")
-    hint = "leave the comma before it out" if after_comma and wanted else _hint(tokens, at)
+    guess = _elsewhere(tokens, at, rule) or _hint(tokens, at)
+    hint = "leave the comma before it out" if after_comma and wanted else guess
     return syntax_error(text, token.start, problem, hint, what)
 
 
@@ -216,6 +217,26 @@ def _expected_text(expected: Keys) -> str:
         return "a name"
     listed = sorted(k for k in expected if not k.startswith("<"))
     return " or ".join(listed) if 0 < len(listed) < 4 else ""
+
+
+_UPDATE = "MERGE INTO t USING … ON … WHEN MATCHED THEN UPDATE SET …"
+_UPSERT = f"Spark says {_UPDATE} WHEN NOT MATCHED THEN INSERT …"
+
+
+def _elsewhere(tokens: Sequence[Token], at: int, rule: str) -> str | None:
+    """What Spark says for a clause of other databases whose words stand around a place; None if there is none."""
+    first, before = (tokens[at - back].word if at >= back else "" for back in (2, 1))
+    word, after = (tokens[min(at + ahead, len(tokens) - 1)].word for ahead in (0, 1))
+    count = next((t.text for t in tokens[max(at - 1, 0) : at + 3] if t.kind == "number"), "n")
+    if before == "TOP" or "FETCH" in (before, word):
+        return f"Spark says LIMIT {count} at the end"
+    if first == "OFFSET" and word in ("ROW", "ROWS"):
+        return f"Spark says OFFSET {count}, and LIMIT before it"
+    if (first, before) == ("AS", "OF"):
+        return "Spark says VERSION AS OF 'main', or TIMESTAMP AS OF '2026-11-02'"
+    if word == "FROM" and rule == "expression":
+        return f"for values of another table, Spark says {_UPDATE}"
+    return _UPSERT if word == "ON" and after in ("CONFLICT", "DUPLICATE") else None
 
 
 def _hint(tokens: Sequence[Token], at: int) -> str | None:
