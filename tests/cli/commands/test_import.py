@@ -409,6 +409,7 @@ def test_keys_that_come_twice_get_advice(empty: Ana, folder: Path) -> None:
             [],
             "'at' is string because of 'soon' (t.csv:6); --schema 'at date' finds such rows",
         ),
+        ("id,,b\n1,2,3\n", [], "column 2 has no name in the header of 't.csv', and is called 'c1'; --rename c1=NEW"),
         ("id,a.b/c\n1,2\n", [], "column 'a.b/c' is called 'a_b_c'; --rename 'a.b/c'=NEW"),
     ],
 )
@@ -428,6 +429,7 @@ def test_what_may_surprise_is_told(empty: Ana, folder: Path, content: str, argum
         (b"id,n\n1,\xe9\n", ["--key", "id"], "--encoding cp1252"),
         (b"id;n;p\n1;\xe9;1,5\n", ["--key", "id"], "two bytes; or the file seems to need --delimiter"),
         (b"id;n\n1;1,5\n", ["--key", "id"], "the file seems to need --delimiter ';'; or correct"),
+        (b"id,n\n,1\n", ["--key", "id"], "correct the file, or set such rows aside with --bad-rows FILE"),
         (b"id,n\n1,NA\n", ["--key", "id", "--schema", "id int, n int"], "--null NA takes it as null"),
         (b"id,n\n1,-\n2,x\n", ["--key", "id", "--schema", "id int, n int"], "hint: correct the file"),
         ("id,n\n1,2\n".encode("utf-16"), ["--key", "id"], "--encoding utf-16"),
@@ -468,3 +470,16 @@ def test_json_without_rows_has_the_columns_of_the_table(shop: Ana, folder: Path,
         assert ("3 deleted" in done) == (mode == "--overwrite")
     shop("import", "t", "none.json", "--key", "id", "--schema", "id int, v variant, m map<string,int>")
     assert rows_of(shop, "t") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("id > 5", "these rows are not among those that the condition selects (id > 5)"),
+        ("id >", "overwrite of 'orders': --replace-where, line 1, column 5: the text ends"),
+    ],
+)
+def test_errors_of_a_condition_speak_of_the_option(shop: Ana, condition: str, told: str) -> None:
+    said = shop("import", "orders", "orders.csv", "--replace-where", condition, fails=2).err
+    assert told in said
+    assert "where= " not in said

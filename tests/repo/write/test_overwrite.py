@@ -104,7 +104,7 @@ def test_rows_that_the_condition_does_not_select_and_keys_outside_it_are_refused
         tx.create_table("t", DAYS, key="id")
     for row, said in (({"id": 9, "day": 3, "v": 0}, "id=9, day=3"), ({"id": 9, "day": None, "v": 0}, "id=9, day=")):
         with (
-            pytest.raises(ab.InvalidRequest, match="not among those that where= selects") as caught,
+            pytest.raises(ab.InvalidRequest, match="not among those that the condition selects") as caught,
             duck.commit("main", "x") as tx,
         ):
             tx.table("t").overwrite([row], where="day = 2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -174,14 +174,14 @@ def load(session: Session, tx: Transaction, request: Request, progress: Progress
     )
     _check_columns(read.columns, found, request)
     progress.phase(f"writing {plural(read.row_count, 'row')} to {request.table}")
-    with _advising(request), read.naming_places():
+    with _advising(request, found.key if found else request.key), read.naming_places():
         counts = _create(tx, request, read.rows) if found is None else _write(found, request, read.rows)
     return ImportOutcome(found is None, counts, read.bad_count, read.notes)
 
 
 @contextmanager
-def _advising(request: Request) -> Iterator[None]:
-    """Let an error that names keys say what helps with files."""
+def _advising(request: Request, key: Sequence[str] | None) -> Iterator[None]:
+    """Let an error that names keys say what helps with files, and one about a condition how it was given."""
     try:
         yield
     except InvalidRequest as error:
@@ -189,6 +189,10 @@ def _advising(request: Request) -> Iterator[None]:
             error.hint = (
                 "--bad-rows FILE takes the first of each and sets the others aside; or name more columns in --key"
             )
+        elif set(error.facts.get("nulls", ())) & set(key or ()) and not request.bad_rows:
+            error.hint = "correct the file, or set such rows aside with --bad-rows FILE"
+        if request.mode == "replace-where":
+            error.message = error.message.replace(": where=", ": --replace-where", 1)
         raise
 
 

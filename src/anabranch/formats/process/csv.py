@@ -33,6 +33,8 @@ class Head:
 
     names: tuple[str, ...]
     line_count: int
+    unnamed: tuple[int, ...] = ()
+    """The places of columns that the header gives no name."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ def read_head(path: str, options: TextOptions) -> Head:
         return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip)
     names = tuple(name.strip() or f"c{i}" for i, name in enumerate(fields))
     _refuse_repeated_names(names, path)
-    return Head(names, first.line - 1 + len(first.text.splitlines()))
+    unnamed = tuple(i for i, name in enumerate(fields) if not name.strip())
+    return Head(names, first.line - 1 + len(first.text.splitlines()), unnamed)
 
 
 def read_quickly(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> pa.Table | None:

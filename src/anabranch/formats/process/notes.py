@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from anabranch.model.names import plain_name
 from anabranch.model.types import DataType
 
 _TYPES = tuple(map(DataType, ("bigint", "double", "date", "timestamp_ntz", "timestamp")))
+_GIVEN_NAME = re.compile(r"c\d+")
 _GLANCE_ROWS = 1000
 _ODD_SHARE = 0.2
 _ODD_TEXTS = 3
@@ -34,6 +36,21 @@ def _of_names(names: Sequence[str], places: RowPlaces) -> Iterator[str]:
     for name in names:
         if reading.renamed(name) == plain_name(name) != name:
             yield f"column {name!r} is called {plain_name(name)!r}; --rename {name!r}=NEW calls it otherwise"
+    if any(_GIVEN_NAME.fullmatch(name) for name in names):
+        yield from _of_unnamed(places)
+
+
+def _of_unnamed(places: RowPlaces) -> Iterator[str]:
+    """Columns without a name in the header of a file; many files are likely alike, so that one is told."""
+    for file, _ in places.files:
+        head = places.reading.head(file.path) if file.format == "csv" else None
+        given = [(i, head.names[i]) for i in head.unnamed] if head else []
+        for i, name in given:
+            if places.reading.renamed(name) == name:
+                place = f"column {i + 1} has no name in the header of {file.path!r}"
+                yield f"{place}, and is called {name!r}; --rename {name}=NEW calls it otherwise"
+        if given:
+            return
 
 
 def _of_texts(places: RowPlaces) -> Iterator[str]:

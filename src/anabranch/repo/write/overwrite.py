@@ -80,9 +80,9 @@ def _refuse_outside(write: Write, incoming: Kept, condition: Expression) -> None
     test = rendered_test(condition, write.engine, schema)
     found = write.engine.fetch(changes.other_rows(query, read, test, write.alias, NAMED_AT_MOST)).to_pylist()
     if found:
-        selected = f"those that where= selects ({condition.text})"
+        selected = f"those that the condition selects ({condition.text})"
         message = f"{write.what}: these rows are not among {selected}: {listed(found)}"
-        raise InvalidRequest(message, hint="leave them out, or let where= select them, too", rows=found)
+        raise InvalidRequest(message, hint="leave them out, or let the condition select them, too", rows=found)
 
 
 def _store(write: Write, place: Scratch, incoming: Kept, split: Condition) -> tuple[NewObject, ...]:

@@ -44,7 +44,7 @@ def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
         described = {*nulls, *(c.name for c in schema.key_columns)}
         shown = [{name: value for name, value in row.items() if name in described} for row in rows]
         message = f"{what}: null in column {', '.join(map(repr, nulls))}, which may not be null: {listed(shown)}"
-        raise InvalidRequest(message, hint="give a value, or leave these rows out", rows=shown)
+        raise InvalidRequest(message, hint="give a value, or leave these rows out", rows=shown, nulls=nulls)
 
 
 def refuse_repeated_anywhere(engine: Engine, source: Source, schema: Schema, what: str) -> None:
