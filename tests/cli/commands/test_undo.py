@@ -199,3 +199,9 @@ def test_staged_work_is_merged_with_what_came_meanwhile(parted: Ana, folder: Pat
     assert parted("cherry-pick", "--continue").out.splitlines()[0].endswith("] mine")
     assert shown(parted)[1] == ("new", 155.0)
     assert "Nothing is staged." in parted("status").out
+
+
+def test_a_revert_opens_no_editor_and_may_be_told_so(shop: Ana) -> None:
+    shop("table", "drop", "orders", "-m", "gone")
+    shop("revert", "HEAD", "--no-edit")
+    assert [table["name"] for table in shop("ls", "--json").json["tables"]] == ["orders"]

@@ -17,6 +17,7 @@ from anabranch.cli.session import Session
 @click.argument("commits", metavar="[COMMIT]...", nargs=-1, shell_complete=refs)
 @click.option("--on", metavar="BRANCH", shell_complete=branches, help="The branch that moves (the current one).")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="What the new commit says.")
+@click.option("--no-edit", is_flag=True, expose_value=False, help="Accepted, as in git: no editor is opened.")
 @click.option("--parent", type=click.IntRange(min=1), metavar="N", help="Of a merge: the parent to go back to.")
 @click.option(
     "--three-way/--no-three-way",

@@ -18,6 +18,7 @@ from anabranch.documents.records import commit_document
 
 if TYPE_CHECKING:
     from anabranch import Commit
+    from anabranch.model.commits import Tag
     from anabranch.repo.branches.log import TableChange
 
 _OF_SCHEMA = ("add", "drop", "rename", "alter", "set", "unset")
@@ -46,8 +47,8 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
     if session.json:
         emit_json({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]})
         return
-    for tag, said in ((tag, tag.message) for tag in tags if tag.message):
-        emit(f"tag {clean(tag.name)} of {local(tag.created_at)} by {clean(tag.author)}: {clean(said)}")
+    for line in (line for tag in tags if tag.message for line in _tag_lines(tag)):
+        emit(line)
     for line in full_text(commit, names, origins.get(commit.hash, ())):
         emit(line)
     if patch or stat:
@@ -60,6 +61,13 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
     if verbose and any(change.objects for change in changes):
         emit()
         _print_objects(changes)
+
+
+def _tag_lines(tag: Tag) -> list[str]:
+    """A tag and its message: in one line, or the message's lines below."""
+    said = [clean(line).rstrip() for line in (tag.message or "").strip().split("\n")]
+    head = f"tag {clean(tag.name)} of {local(tag.created_at)} by {clean(tag.author)}:"
+    return [f"{head} {said[0]}"] if len(said) == 1 else [head, *(f"    {line}".rstrip() for line in said), ""]
 
 
 def _after_a_gap(lines: list[str]) -> list[str]:

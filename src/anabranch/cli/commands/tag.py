@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import click
 
 from anabranch.cli.failures import BadUsage
@@ -16,26 +18,34 @@ from anabranch.documents.records import tag_document
 @make_command("tag", short_help="List, make or delete tags.")
 @click.argument("name", required=False, shell_complete=tags)
 @click.argument("at", required=False, shell_complete=refs)
+@click.option("-l", "--list", "only", is_flag=True, help="List; with NAME, only tags like it, such as 'v*'.")
 @click.option("-d", "--delete", is_flag=True, help="Delete the tag.")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Say what the tag is for.")
 @click.option("-a", "--annotate", is_flag=True, help="Accepted, as in git: any tag may have a message.")
 def command(
-    session: Session, name: str | None, at: str | None, delete: bool, message: str | None, annotate: bool
+    session: Session,
+    name: str | None,
+    at: str | None,
+    only: bool,
+    delete: bool,
+    message: str | None,
+    annotate: bool,
 ) -> None:
     """List tags, or give the commit at AT (the current branch) the name NAME for good.
 
     \b
     $ ana tag v1 HEAD~1
+    $ ana tag -l 'v*'
     $ ana tag -m 'as sent to the auditors' audit-2026
 
     JSON: tags (list of name, commit, created_at, author, message); tag (name, commit); or deleted (names).
     """
     if delete:
         _delete(session, name)
-    elif name:
+    elif name and not only:
         _make(session, name, at, message)
     else:
-        _list(session)
+        _list(session, name or "*")
 
 
 def _delete(session: Session, name: str | None) -> None:
@@ -57,8 +67,8 @@ def _make(session: Session, name: str, at: str | None, message: str | None) -> N
         emit(f"Tagged {short(made.hash)} ({made.id}) as {name}")
 
 
-def _list(session: Session) -> None:
-    found = session.repo.tags()
+def _list(session: Session, pattern: str) -> None:
+    found = [tag for tag in session.repo.tags() if fnmatchcase(tag.name, pattern)]
     if session.json:
         emit_json({"tags": [tag_document(tag) for tag in found]})
         return
