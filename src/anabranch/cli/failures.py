@@ -116,7 +116,7 @@ def _usage_failure(error: click.ClickException) -> _Failure:
         _HABITS.get((ctx.command.name, error.option_name)) if ctx and isinstance(error, click.NoSuchOption) else None
     )
     hint = habit or getattr(error, "hint", None) or f"see `{ctx.command_path if ctx else 'ana'} --help`"
-    message = (error.message if habit else error.format_message()).rstrip(".")
+    message = (error.message if habit else error.format_message()).rstrip(".").replace("\n\t", " ")
     first = message[:1].lower() if message[1:2].islower() else message[:1]
     return _Failure(first + message[1:], hint, error.exit_code)
 

@@ -38,6 +38,7 @@ _OPTIONS = {
     "cherry_pick": "`ana cherry-pick`",
     "repo.diff(…)": "`ana diff`",
     "give it in args=": "--arg NAME=VALUE",
+    "or force it": "or delete it with -D",
     "finish()": "`ana merge --continue`",
     "abort()": "`ana merge --abort`",
     "leave at= out; on= names the branch that moves": "`ana switch` to the branch first, or USE BRANCH; without --at",

@@ -80,6 +80,8 @@ def _complete(text: str) -> str | None:
         return ""
     if stripped.startswith("\\"):
         return stripped
+    if stripped.rstrip(";").strip().lower() == "help":
+        return "\\?"
     try:
         tokens = tokenize(text)
     except InvalidRequest:

@@ -208,3 +208,25 @@ def test_checkout_of_a_table_hints_at_restore(shop: Ana, arguments: list[str], c
     told = shop("checkout", *arguments, fails=code).err
     assert "hint: it is a table: `ana restore orders` gives up what is staged of it" in told
     assert f"`ana restore orders --to {to}` makes it what it was there" in told
+
+
+def test_a_branch_with_work_of_its_own_is_deleted_only_by_force(shop: Ana) -> None:
+    shop("switch", "-c", "dev")
+    shop("table", "drop", "orders", "-m", "gone")
+    shop("switch", "main")
+    assert "hint: merge or tag it first, or delete it with -D\n" in shop("branch", "-d", "dev", fails=2).err
+    assert shop("branch", "-D", "dev").out == "Deleted branch dev\n"
+
+
+def test_tags_are_listed_by_a_pattern(shop: Ana) -> None:
+    for name in ("v1", "v2", "audit"):
+        shop("tag", name)
+    assert [line.split()[0] for line in shop("tag", "-l").out.splitlines()] == ["audit", "v1", "v2"]
+    assert [line.split()[0] for line in shop("tag", "-l", "v*").out.splitlines()] == ["v1", "v2"]
+
+
+def test_the_lines_of_a_tag_are_shown_one_by_one(shop: Ana) -> None:
+    shop("tag", "v1", "-m", "first line\nsecond line")
+    lines = shop("show", "v1").out.splitlines()
+    assert lines[0].endswith(" by ann:")
+    assert lines[1:4] == ["    first line", "    second line", ""]

@@ -83,3 +83,7 @@ def test_columns_of_the_named_table_and_files_are_offered(busy: Ana) -> None:
     assert offered("export", "nowhere", "x.csv", "--columns") == []
     found = ShellComplete(cli, {}, "ana", "_ANA_COMPLETE").get_completions(["import", "orders"], "or")
     assert [(item.type, item.value) for item in found] == [("file", "or")]
+
+
+def test_the_shells_are_named_where_none_is(ana: Ana) -> None:
+    assert "Choose from: bash, zsh, fish\n" in ana("completion", fails=2).err

@@ -83,3 +83,11 @@ def test_a_script_that_fails_before_a_commit_says_that_its_writes_were_undone(sh
     assert "did you mean 'price'? what the script wrote before it was undone" in shop("sql", script, fails=3).err
     assert "Nothing is staged." in shop("status").out
     assert "undone" not in shop("sql", "SELECT 1;\nSELECT pric FROM orders", fails=3).err
+
+
+@pytest.mark.parametrize("word", ["help", "HELP;", "\\?"])
+def test_help_needs_no_semicolon_in_the_shell(shop: Ana, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    typed = iter([word, "quit"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(typed))
+    assert "A statement ends with a semicolon" in shop("sql").out
