@@ -69,3 +69,8 @@ branches = _offering(_branches)
 tags = _offering(_tags)
 tables = _offering(_tables)
 refs = _offering(lambda session: ["HEAD", *_branches(session), *_tags(session)])
+
+
+def refs_then_tables(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Offer refs, and tables after `--`."""
+    return (tables if "tables" in ctx.meta else refs)(ctx, parameter, incomplete)

@@ -85,5 +85,25 @@ def test_columns_of_the_named_table_and_files_are_offered(busy: Ana) -> None:
     assert [(item.type, item.value) for item in found] == [("file", "or")]
 
 
+def test_tables_are_offered_after_two_dashes(busy: Ana) -> None:
+    assert offered("diff", "main", "dev", "--") == ["drinks", "orders"]
+    assert offered("log", "--", begun="o") == ["orders"]
+
+
+def test_local_files_are_offered_to_be_put(busy: Ana) -> None:
+    for command in ("put", "append"):
+        found = ShellComplete(cli, {}, "ana", "_ANA_COMPLETE").get_completions(["file", command], "or")
+        assert [(item.type, item.value) for item in found] == [("file", "or")]
+
+
+@pytest.mark.parametrize(("typed", "put"), [("my", r"my\ table"), (r"my\ t", r"my\ table"), ("ord", "orders")])
+def test_bash_quotes_a_name_with_a_blank(busy: Ana, typed: str, put: str) -> None:
+    busy("import", "my table", "orders.csv", "--key", "id")
+    asked = f"COMP_WORDS=(ana table show '{typed}'); COMP_CWORD=3; _ana_completion {Path(sys.executable).parent}/ana"
+    script = f'{busy("completion", "bash").out}\n{asked}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert done.stdout == f"{put}\n"
+
+
 def test_the_shells_are_named_where_none_is(ana: Ana) -> None:
     assert "Choose from: bash, zsh, fish\n" in ana("completion", fails=2).err

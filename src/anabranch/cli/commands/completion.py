@@ -11,6 +11,14 @@ from anabranch.cli.session import Session
 
 SHELLS, PROGRAMS = ("bash", "zsh", "fish"), ("ana", "anabranch")
 
+_QUOTING = r"""
+            if [[ ${COMP_WORDS[COMP_CWORD]} != [\"\']* && $value == *[\ \'\"\\\$\`\&\;\(\)\|\<\>\*\?\!\#]* ]]; then
+                printf -v value %q "$value"
+            fi
+            COMPREPLY+=("$value")
+"""
+"""For bash, which puts what is offered into the line as it is."""
+
 
 @make_command("completion", short_help="Print a script for the shell's completion.")
 @click.argument("shell", type=click.Choice(SHELLS))
@@ -37,4 +45,4 @@ def _script(shell: str, program: str) -> str:
     kind = get_completion_class(shell)
     assert kind is not None
     made = kind(click.get_current_context().find_root().command, {}, program, f"_{program.upper()}_COMPLETE")
-    return made.source_template % made.source_vars()
+    return (made.source_template % made.source_vars()).replace("COMPREPLY+=($value)", _QUOTING.strip())

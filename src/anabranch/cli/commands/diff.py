@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.name_completion import refs
+from anabranch.cli.name_completion import refs_then_tables
 from anabranch.cli.options import TablesLast
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.pager import pager_option, show_lines
@@ -47,7 +47,7 @@ class DiffRequest:
 
 
 @make_command("diff", cls=TablesLast, short_help="Show what differs, row by row and cell by cell.")
-@click.argument("refs", metavar="[A [B]] [-- TABLE...]", nargs=-1, shell_complete=refs)
+@click.argument("refs", metavar="[A [B]] [-- TABLE...]", nargs=-1, shell_complete=refs_then_tables)
 @click.option("--stat", is_flag=True, help="Only how many rows and cells differ.")
 @click.option("--summary", is_flag=True, help="Only which tables differ and how; reads no data.")
 @click.option("--where", metavar="EXPR", help="Only rows for which this holds before or after.")

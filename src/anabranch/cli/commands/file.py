@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.name_completion import refs
+from anabranch.cli.name_completion import files, refs
 from anabranch.cli.options import CommandGroup
 from anabranch.cli.output.file_diffs import COLOURS, file_lines
 from anabranch.cli.output.text import clean, columns, emit, emit_json, local, number, paint, plural, short, subject
@@ -37,7 +37,7 @@ def command() -> None:
 
 
 @command.command("put")
-@click.argument("source")
+@click.argument("source", shell_complete=files)
 @click.argument("path")
 @_MESSAGE
 @_PASS
@@ -65,7 +65,7 @@ def _put(files: FilesWriter, source: str, path: str, described: Progress) -> int
 
 
 @command.command("append")
-@click.argument("source")
+@click.argument("source", shell_complete=files)
 @click.argument("path")
 @_MESSAGE
 @_PASS

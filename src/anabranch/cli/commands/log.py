@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.name_completion import refs, tables
+from anabranch.cli.name_completion import refs_then_tables, tables
 from anabranch.cli.options import TablesLast
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.commits import origin_text
@@ -56,7 +56,7 @@ class LogCommand(TablesLast):
 
 
 @make_command("log", cls=LogCommand, short_help="List commits, newest first.")
-@click.argument("refs", metavar="[REF]... [-- TABLE|PATH]", nargs=-1, shell_complete=refs)
+@click.argument("refs", metavar="[REF]... [-- TABLE|PATH]", nargs=-1, shell_complete=refs_then_tables)
 @click.option("--all", "every", is_flag=True, help="What any branch or tag reaches.")
 @click.option("--stat", is_flag=True, help="With how many rows and cells each commit changed.")
 @click.option("-p", "--patch", is_flag=True, help="With the rows that each commit changed, at most 100 of each table.")
