@@ -6,12 +6,15 @@ import importlib.util
 import logging
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from anabranch.engines.before_read import AtHand, BeforeRead, look_at_none, where_they_are
 from anabranch.engines.far_root import FarRoot
 from anabranch.errors import Unavailable
-from anabranch.plan.engine import EngineSetting, Work, choose
+from anabranch.plan.engine import EngineName, EngineSetting, Work, choose
 from anabranch.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,6 +25,18 @@ if TYPE_CHECKING:
 log = logging.getLogger("anabranch.engines")
 
 _OF_PARENTS: list[DuckEngine] = []
+_QUICK_BYTES = 32 * 2**20
+_QUICK = ContextVar("_QUICK", default=False)
+
+
+@contextmanager
+def quickly() -> Iterator[None]:
+    """Open a block in which work that would start Spark or read much is refused, as Unavailable."""
+    before = _QUICK.set(True)
+    try:
+        yield
+    finally:
+        _QUICK.reset(before)
 
 
 class Engines:
@@ -46,6 +61,8 @@ class Engines:
         """Choose an engine, and log which and why at debug level."""
         name, why = choose(self.setting, work, self._settings.spark.threshold_bytes, self.has_spark)
         log.debug("%s runs on %s: %s", what, name, why)
+        if _QUICK.get() and (self._starts(name) or work.size_bytes > _QUICK_BYTES):
+            raise Unavailable(f"{what} takes long: {why}", hint="leave the time for it")
         if name == "spark":
             self.log_start(what, why)
         return self.spark() if name == "spark" else self.duck()
@@ -53,9 +70,11 @@ class Engines:
     def ready(self, work: Work, what: str) -> Engine | None:
         """Choose for work that nobody asked for; None if Spark would have to be started."""
         name, _ = choose(self.setting, work, self._settings.spark.threshold_bytes, self.has_spark)
-        if name == "spark" and self._session is None and self._spark is None:
-            return None
-        return self.pick(work, what)
+        return None if self._starts(name) else self.pick(work, what)
+
+    def _starts(self, name: EngineName) -> bool:
+        """Whether an engine is Spark, with no session yet."""
+        return name == "spark" and self._session is None and self._spark is None
 
     @property
     def has_spark(self) -> bool:

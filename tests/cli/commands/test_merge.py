@@ -89,7 +89,7 @@ def test_a_merge_with_conflicts_stays_open_until_they_are_settled(meeting: Ana) 
         "  orders  2 conflicts: price (update/update), row (delete/update)",
     ]
     assert shown(meeting)[1] == ("new", 8.0)
-    assert "A merge of dev into main is open." in meeting("status").out
+    assert "A merge of dev into main is open, with 2 conflicts in 1 table.\n" in meeting("status").out
     assert [merge["sources"] for merge in meeting("status", "--json").json["merges"]] == [["dev"]]
     assert "a merge of dev is open on 'main'" in meeting("merge", "dev", fails=2).err
     rows = meeting("conflicts", "orders", "--json").json["rows"]
@@ -267,3 +267,29 @@ def test_a_row_that_was_resolved_is_resolved_again_by_its_key(meeting: Ana) -> N
     meeting("merge", "dev", fails=1)
     meeting("resolve", "orders", "--ours")
     assert "orders: 1 resolved, none left" in meeting("resolve", "orders", "--key", "1", "--theirs").out
+
+
+def test_diff_and_status_tell_of_an_open_merge(meeting: Ana) -> None:
+    meeting("merge", "dev", fails=1)
+    done = meeting("diff")
+    assert done.err.startswith("A merge of dev into main is open; this is what it would change now")
+    assert meeting("status", "--json").json["merges"][0]["conflicts"] == 2
+    before = done.out
+    meeting("resolve", "orders", "--theirs")
+    assert "is open; no conflicts are left.\n" in meeting("status").out
+    assert meeting("diff").out != before
+    found = meeting("diff", "--json")
+    assert (found.json["before"], found.json["open"], found.err) == ("main", "merge", "")
+    assert [table["name"] for table in found.json["tables"]] == ["orders"]
+    done = meeting("diff", "--staged")
+    assert (done.out, "beside it" in done.err) == ("Nothing differs.\n", True)
+    assert meeting("diff", "main").err == ""
+    meeting("merge", "--abort")
+    assert meeting("diff").err == ""
+
+
+def test_status_does_not_start_spark_to_count_conflicts(meeting: Ana) -> None:
+    meeting("merge", "dev", fails=1)
+    done = meeting("--engine", "spark", "status")
+    assert "A merge of dev into main is open" in done.out
+    assert done.err == ""

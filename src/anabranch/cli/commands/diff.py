@@ -13,6 +13,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs_then_tables
 from anabranch.cli.options import TablesLast
 from anabranch.cli.options import command as make_command
+from anabranch.cli.output.conflicts import goes_on, open_text
 from anabranch.cli.output.pager import pager_option, show_lines
 from anabranch.cli.output.text import emit_json
 from anabranch.cli.session import Session
@@ -22,6 +23,7 @@ from anabranch.errors import NotFound
 if TYPE_CHECKING:
     from anabranch.repo.compare.file_diff import FileDiff
     from anabranch.repo.compare.table_diff import Diff, NamespaceDiff, TableDiff
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 FORMATS = ("table", "json", "ndjson", "csv", "sql", "html")
 DIFFERENT = 1
@@ -61,8 +63,9 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
     """Show what differs from A to B; without B to the current branch with what is staged, without both what is staged.
 
     A..B is the same as A B, A...B is what B did since the two parted. Tables may be named after `--`, or after the
-    refs. Shown are 100 rows of each table, in csv, json, ndjson and sql all; --limit says otherwise. --summary
-    counts a row that was changed twice as two.
+    refs. While a merge, cherry-pick, revert or rebase is open and nothing is staged, it is what that would change now;
+    `ana conflicts` shows what is in conflict. Shown are 100 rows of each table, in csv, json, ndjson and sql all;
+    --limit says otherwise. --summary counts a row that was changed twice as two.
 
     \b
     $ ana diff                            what is staged
@@ -72,17 +75,18 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
     $ ana diff HEAD~1 --key 7             one row
     $ ana diff HEAD~1 --format sql        statements that do the same
 
-    JSON: before, after (refs; after is null without B), tables (list of name, change: added, dropped or changed,
-    renamed_from, schema: list of change, name, before, after; inserted, updated, deleted, cells; rows: list of
-    change, key, before, after, columns; more), namespaces (list of name, change, renamed_from, schema). --stat
-    leaves out rows and more, --summary the cells, too; its counts are null where only rows can tell. Where files
-    differ, files (list of path, change, before_bytes, after_bytes, appended_bytes, moved_from).
+    JSON: before, after (refs; after is null without B), open (if that is shown: merge, rebase and so on), tables (list
+    of name, change: added, dropped or changed, renamed_from, schema: list of change, name, before, after; inserted,
+    updated, deleted, cells; rows: list of change, key, before, after, columns; more), namespaces (list of name, change,
+    renamed_from, schema). --stat leaves out rows and more, --summary the cells, too; its counts are null where only
+    rows can tell. Where files differ, files (list of path, change, before_bytes, after_bytes, appended_bytes,
+    moved_from).
     """
     format = "json" if session.json else chosen["format"]
     if stat and summary:
         raise BadUsage("--stat and --summary are two things", hint="give one of them")
     with session.repo.one_state():
-        named, found, tables = find(session, refs)
+        named, found, tables = find(session, refs, only_staged=chosen["staged"])
     if chosen["staged"] and named["after"] is not None:
         raise BadUsage("--staged is compared with one ref", hint="leave the other one out")
     wanted = Wanted(chosen["where"], chosen["key"], _limit(chosen["limit"], format))
@@ -138,7 +142,9 @@ def _check_csv(asked: DiffRequest) -> None:
         raise BadUsage("CSV has all rows that differ", hint="choose some with --where or --key, not with --limit")
 
 
-def find(session: Session, given: Sequence[str]) -> tuple[dict[str, str | None], Diff, tuple[str, ...]]:
+def find(
+    session: Session, given: Sequence[str], *, only_staged: bool = False
+) -> tuple[dict[str, str | None], Diff, tuple[str, ...]]:
     """The two refs that are compared, what differs, and the tables that were named."""
     refs, tables = _split(session, given)
     if len(refs) == 1 and ".." in refs[0]:
@@ -147,9 +153,21 @@ def find(session: Session, given: Sequence[str]) -> tuple[dict[str, str | None],
     if len(refs) == 2:
         return {"before": refs[0], "after": refs[1]}, session.repo.diff(*refs), tables
     staged = session.working_set()
+    waiting = [] if refs else session.all_open(session.branch)
+    if waiting and not staged and not only_staged:
+        _tell_open(session, waiting[-1], "this is what it would change now, where nothing is in conflict")
+        return {"before": session.branch, "after": None, "open": waiting[-1].verb}, waiting[-1].diff(), tables
+    if waiting:
+        _tell_open(session, waiting[-1], "this is what is staged beside it")
     before = refs[0] if refs else staged.parent if staged else session.branch
     found = staged.diff(before) if staged else session.repo.diff(before, session.branch)
     return {"before": before, "after": None}, found, tables
+
+
+def _tell_open(session: Session, kept: OpenConflicts, shown: str) -> None:
+    """Say on standard error what is open, and what is shown; programs that asked for JSON read no prose."""
+    if not session.json:
+        click.echo(f"{open_text(kept)}; {shown}. See `ana conflicts`; {goes_on(kept.verb)}.", err=True)
 
 
 def _split(session: Session, given: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.commits import counts_text
-from anabranch.cli.output.conflicts import goes_on
+from anabranch.cli.output.conflicts import goes_on, left_text, open_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, short
 from anabranch.cli.session import Session
 from anabranch.cli.staging import staged_documents
 from anabranch.documents.records import merge_document
+
+if TYPE_CHECKING:
+    from anabranch.repo.merge.conflicts import Conflicts
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 _COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
 
@@ -20,7 +25,7 @@ _COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
 @make_command("status")
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False))
 def command(session: Session, folder: str | None) -> None:
-    """Show the current branch and what is staged on it; of a FOLDER of files, what was changed in it.
+    """Show the current branch, what is staged and what is open on it; of a FOLDER of files, what was changed in it.
 
     Counts are what `ana diff` says, too; "about" where several statements changed a table and telling would take long.
 
@@ -29,8 +34,8 @@ def command(session: Session, folder: str | None) -> None:
     $ ana status work
 
     JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated,
-    deleted, exact), merges (open ones: list of id, verb, into, sources, started_at). Of a folder: folder, ref, added,
-    changed, removed.
+    deleted, exact), merges (open ones: list of id, verb, into, sources, started_at, conflicts: how many are
+    left, null where telling would take long). Of a folder: folder, ref, added, changed, removed.
     """
     if folder is not None:
         _report_folder(session, folder)
@@ -38,19 +43,30 @@ def command(session: Session, folder: str | None) -> None:
     with session.repo.one_state():
         head, opened = session.repo.show(session.branch), session.working_set()
         merges = session.all_open(session.branch)
-    staged = staged_documents(opened)
+    staged, left = staged_documents(opened), _left(merges)
     if session.json:
         where = {"repository": session.repo.name, "branch": session.branch, "commit": head.hash, "commit_id": head.id}
-        emit_json({**where, "staged": staged, "merges": [merge_document(merge) for merge in merges]})
+        counts = [None if found is None else found.count() for found in left]
+        described = [{**merge_document(m), "conflicts": n} for m, n in zip(merges, counts, strict=True)]
+        emit_json({**where, "staged": staged, "merges": described})
         return
     emit(f"On branch {paint(session.branch, 'bold')} of {session.repo.name}, at {short(head.hash)} ({head.id})")
     if opened and opened.parent != head.hash:
         emit(f"The branch moved since the first change was staged, at {short(opened.parent)}.")
-    for merge in merges:
-        emit(paint(f"A {merge.verb} of {clean(', '.join(merge.sources))} into {merge.into} is open.", "yellow"))
+    for merge, conflicts in zip(merges, left, strict=True):
+        emit(paint(f"{open_text(merge)}{left_text(conflicts)}.", "yellow"))
         emit(f"  See `ana conflicts`; {goes_on(merge.verb)}, `ana {merge.verb} --abort` gives it up.")
     emit("Staged; publish with `ana commit -m MESSAGE`:" if staged else "Nothing is staged.")
     _list(staged)
+
+
+def _left(merges: Sequence[OpenConflicts]) -> list[Conflicts | None]:
+    """The conflicts that are left of each, where that is told quickly."""
+    if not merges:
+        return []
+    from anabranch.repo.merge.open_conflicts import quick_conflicts
+
+    return [quick_conflicts(merge) for merge in merges]
 
 
 def _report_folder(session: Session, place: str) -> None:

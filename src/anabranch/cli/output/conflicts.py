@@ -10,6 +10,7 @@ from anabranch.cli.output.text import clean, columns, plural
 
 if TYPE_CHECKING:
     from anabranch.repo.merge.conflicts import Conflicts
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 STRICTNESSES = ("cell", "row", "disjoint", "table", "operations")
 
@@ -70,6 +71,23 @@ def next_steps(conflicts: Conflicts, into: str, current: str, verb: str = "merge
         yield f"then {goes_on(verb, there)}, `ana merge --abort{there}` gives it up."
     else:
         yield f"then {goes_on(verb, on)}; --skip leaves this commit out, --abort gives all up."
+
+
+def open_text(kept: OpenConflicts) -> str:
+    """What is open: `A merge of dev into main is open`."""
+    return f"A {kept.verb} of {clean(', '.join(kept.sources))} into {clean(kept.into)} is open"
+
+
+def left_text(conflicts: Conflicts | None) -> str:
+    """`, with 3 conflicts in 2 tables`, or that none are left; nothing if that is not known."""
+    if conflicts is None:
+        return ""
+    if not conflicts:
+        return "; no conflicts are left"
+    told = (*conflicts.objects, *conflicts.schema, *conflicts.violations)
+    tables, files = len({*conflicts, *(thing["table"] for thing in told)}), len(conflicts.files)
+    places = [plural(n, word) for n, word in ((tables, "table"), (files, "file")) if n]
+    return f", with {plural(conflicts.count(), 'conflict')} in {' and '.join(places)}"
 
 
 def goes_on(verb: str, where: str = "") -> str:

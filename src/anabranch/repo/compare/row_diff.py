@@ -155,13 +155,6 @@ class RowChanges:
         counts = {word: found[op][0] if op in found else 0 for op, word in words.items()}
         return {**counts, "cells": found["U"][1] if "U" in found else 0}
 
-    def is_counted_quickly(self) -> bool:
-        """Whether counting starts no Spark session and reads little."""
-        spark_only = not_in_duck(self.schema, self.ends.after.name)
-        if spark_only or self.ends.size_bytes > _QUICK_BYTES:
-            return False
-        return self.ctx.engines.ready(Work(self.ends.size_bytes), f"counting {self.ends.after.name!r}") is not None
-
     def _counted_by(self, engine: Engine, compared: Compared) -> dict[str, tuple[int, int]]:
         rows = engine.fetch(difference.counted(compared.query, compared.cells)).to_pylist()
         return {r[q.OP]: (int(r[difference.COUNT]), int(r[difference.CELLS] or 0)) for r in rows}
@@ -469,5 +462,3 @@ def _refuse_taken(shown: Iterable[Column], *added: str) -> None:
 
 
 _COUNT = "_ana_count"
-_QUICK_BYTES = 32 * 2**20
-"""So much is read at most where somebody only looks at what is staged."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from anabranch.engines.choice import quickly
+from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.frames.relation import Relation
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
@@ -154,8 +156,11 @@ class TableDiff(Relation):
 
     def _quick_counts(self) -> dict[str, int] | None:
         """Count as `counts` does, unless that would start Spark or read much."""
-        known = self.change != "changed" or self._changes.is_counted_quickly()
-        return self.counts() if known else None
+        try:
+            with quickly():
+                return self.counts()
+        except (Unavailable, InvalidRequest):  # The latter where only Spark can, and another engine was asked for.
+            return None
 
     def rows(
         self,

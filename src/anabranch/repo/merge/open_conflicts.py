@@ -12,6 +12,7 @@ from anabranch.catalog import open_merges
 from anabranch.catalog.history import to_datetime
 from anabranch.catalog.open_merges import MergeRecord
 from anabranch.catalog.store import lock_repository
+from anabranch.engines.choice import quickly
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.files import FILES_NAME
@@ -36,6 +37,15 @@ if TYPE_CHECKING:
     from anabranch.repo.read.table import Table
 
 Take = Literal["ours", "theirs", "base"]
+
+
+def quick_conflicts(kept: OpenConflicts) -> Conflicts | None:
+    """The conflicts left; None where telling would start Spark or read much, or in a store that may only be read."""
+    try:
+        with quickly():
+            return kept.conflicts
+    except AnabranchError:
+        return None
 
 
 class OpenConflicts(ABC):
@@ -141,18 +151,6 @@ class OpenConflicts(ABC):
             raise NotFound(f"nothing in {file or table!r} that is in conflict was asked for", hint=hint, table=table)
         self._keep({**self._record.decisions, **decisions}, rows, left)
         return count + len(decisions)
-
-    def need_table(self, name: str) -> None:
-        """Refuse a name that no side calls a table; the error suggests the nearest name."""
-        known = {t.name for ref in (self.into, *self.sources) for t in self._tables_at(ref)}
-        if name not in known and name not in {c.table for c in self.conflicts.things}:
-            raise no_table(name, "", dict.fromkeys(known, "table"))
-
-    def _tables_at(self, ref: str) -> Sequence[TableEntry]:
-        try:
-            return list_tables_at(self._ctx, ref, None)
-        except AnabranchError:
-            return ()  # A range, or a branch that is gone.
 
     def _resolve_again(self, asked: Resolution, how: How) -> tuple[dict[str, str], dict[ThingId, pa.Table], int]:
         """Change what was resolved before, by looking at the conflicts as they were without it."""
