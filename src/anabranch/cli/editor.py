@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from tempfile import mkstemp
 from typing import TYPE_CHECKING
 
 import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.output.text import plural, subject
-from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.errors import AnabranchError, InvalidRequest, Unavailable
+from anabranch.plan.merge.steps import WORDS
 
 if TYPE_CHECKING:
     from anabranch import Commit
@@ -47,22 +50,77 @@ def edited_message(message: str) -> str:
     return found
 
 
-def edited_steps(commits: Sequence[Commit], branch: str, onto: str) -> list[tuple[str, ...]]:
-    """Let the user choose what a rebase does with each commit."""
+def edited_steps(
+    commits: Sequence[Commit], branch: str, onto: str, find: Callable[[str], object]
+) -> list[tuple[str, ...]]:
+    """Let the user choose what a rebase does with each commit; `find` raises if a ref names none.
+
+    The whole list is checked before any message is asked for; a list that is refused is kept in a file.
+    """
     lines = [f"pick {commit.hash[:10]} {subject(commit.message)}\n" for commit in commits]
     described = _HELP.format(count=plural(len(commits), "commit"), branch=branch, onto=onto)
     found = edited("".join(lines) + described, "the list of steps")
-    return [_step(number, line, commits) for number, line in enumerate(found.splitlines(), 1) if line.strip()]
+    try:
+        steps = [
+            _ListedStep(number, *line.split(None, 2))
+            for number, line in enumerate(found.splitlines(), 1)
+            if line.strip()
+        ]
+        _check(steps, find)
+        return [_asked(step, commits) for step in steps]
+    except AnabranchError as error:
+        error.hint = f"{error.hint}; {_keep(found, onto)}"
+        raise
 
 
-def _step(number: int, line: str, commits: Sequence[Commit]) -> tuple[str, ...]:
-    word, *rest = line.split(None, 2)
-    if not rest:
-        raise InvalidRequest(f"line {number} is {line!r}", hint="write a word and a hash, such as pick 3f2a91abcd")
-    if word not in ("r", "reword"):
-        return (word, rest[0])
-    known = next((c for c in commits if c.hash.startswith(rest[0])), None)
-    said = rest[1].strip() if len(rest) > 1 else ""
+@dataclass(frozen=True)
+class _ListedStep:
+    """A line of the list: a word, a commit, and what stands behind it."""
+
+    number: int
+    said: str
+    commit: str = ""
+    rest: str = ""
+
+    @property
+    def word(self) -> str:
+        return WORDS.get(self.said, self.said)
+
+
+def _check(steps: Sequence[_ListedStep], find: Callable[[str], object]) -> None:
+    """Refuse a list that can't be done, and name the line."""
+    for step in steps:
+        if step.word not in WORDS.values():
+            raise InvalidRequest(f"line {step.number} says {step.said!r}", hint=f"say {', '.join(WORDS.values())}")
+        if not step.commit:
+            hint = "write a word and a hash, such as pick 3f2a91abcd"
+            raise InvalidRequest(f"line {step.number} is {step.said!r}, which names no commit", hint=hint)
+        try:
+            find(step.commit)
+        except AnabranchError as error:
+            error.message = f"line {step.number}: {error.message}"
+            error.hint = "write a hash as the list had it"
+            raise
+    first = next((step for step in steps if step.word != "drop"), None)
+    if first and first.word in ("squash", "fixup"):
+        message = f"line {first.number} says {first.word}, but no commit is above it to put it together with"
+        raise InvalidRequest(message, hint="begin with pick or reword")
+
+
+def _asked(step: _ListedStep, commits: Sequence[Commit]) -> tuple[str, ...]:
+    """A step as a rebase takes it; a reword without a new message is asked for one."""
+    if step.word != "reword":
+        return (step.word, step.commit)
+    known = next((c for c in commits if c.hash.startswith(step.commit)), None)
+    said = step.rest.strip()
     if known is not None and said in ("", subject(known.message)):
         said = edited_message(known.message)
-    return (word, rest[0], said)
+    return (step.word, step.commit, said)
+
+
+def _keep(text: str, onto: str) -> str:
+    """Keep a list that was refused; return how to go on with it."""
+    handle, path = mkstemp(prefix="ana-rebase-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+    return f"your list is kept: mend {path}, then EDITOR='cp {path}' ana rebase -i {onto}"

@@ -174,10 +174,39 @@ def test_steps_of_a_rebase_are_chosen_in_an_editor(parted: Ana, folder: Path, mo
     assert shown(parted)[1] == ("void", 8.0)
     monkeypatch.setenv("EDITOR", "sed -i d")
     assert parted("rebase", "-i", "HEAD~1", fails=1).out == "No steps are left: nothing was done.\n"
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
     monkeypatch.setenv("EDITOR", "sed -i s/pick/pock/")
     assert "says 'pock'" in parted("rebase", "-i", "HEAD~1", fails=2).err
     monkeypatch.setenv("EDITOR", "false")
     assert "the editor failed" in parted("rebase", "-i", "HEAD~1", fails=6).err
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        ("2s/pick/pock/", "line 2 says 'pock'"),
+        ("2s/pick .*/pick/", "line 2 is 'pick', which names no commit"),
+        ("2s/pick [0-9a-f]*/pick fffff/", "line 2: "),
+        ("1s/pick/fixup/", "line 1 says fixup, but no commit is above it"),
+    ],
+)
+def test_a_bad_list_of_steps_is_told_before_messages_are_asked_for_and_kept(
+    edit: str, problem: str, parted: Ana, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parted("switch", "dev")
+    (folder / "edit").write_text(f"#!/bin/sh\necho asked >> asked\nsed -i -e '{edit}; 1s/pick/reword/' $1\n")
+    (folder / "edit").chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(folder / "edit"))
+    code = 3 if "fffff" in edit else 2
+    done = parted("rebase", "-i", "main", fails=code)
+    assert f"error: {problem}" in done.err
+    assert (folder / "asked").read_text() == "asked\n"
+    kept = Path(done.err.partition("mend ")[2].partition(",")[0])
+    assert len(kept.read_text().splitlines()) == 2
+    kept.write_text("\n".join(f"pick {c['hash']}" for c in parted("log", "main..dev", "--json").json["commits"][::-1]))
+    monkeypatch.setenv("EDITOR", f"cp {kept}")
+    assert len(parted("rebase", "-i", "main", "--json").json["commits"]) == 2
+    kept.unlink()
 
 
 def test_a_rebase_stops_at_a_conflict_and_goes_on(parted: Ana, folder: Path) -> None:

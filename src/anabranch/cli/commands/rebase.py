@@ -30,7 +30,8 @@ def command(session: Session, onto: str | None, branch: str | None, on: str | No
 
     At conflicts it stops (exit code 1): settle them with `ana resolve`, then go on with --continue, or leave the commit
     out with --skip. The branch moves when all are made; until then --abort leaves everything as it was.
-    With -i an editor ($EDITOR) shows the commits: pick, reword, squash, fixup or drop each, in any order.
+    With -i an editor ($EDITOR) shows the commits: pick, reword, squash, fixup or drop each, in any order. A list that
+    can't be done is kept in a file.
 
     \b
     $ ana rebase main
@@ -76,4 +77,5 @@ def _steps(session: Session, moved: str, onto: str) -> list[tuple[str, ...]]:
     """What the user makes of the steps, in an editor."""
     from anabranch.cli.editor import edited_steps
 
-    return edited_steps([commit for _, commit in session.repo.rebase_steps(moved, session.ref(onto))], moved, onto)
+    commits = [commit for _, commit in session.repo.rebase_steps(moved, session.ref(onto))]
+    return edited_steps(commits, moved, onto, session.repo.show)
