@@ -42,7 +42,7 @@ def only_in_copy(copy: Connection, store: Connection) -> Iterator[str]:
     for row in copy.execute(moves.order_by(m.id)):
         if tuple(row[:3]) not in known:
             yield f"{f'commit {row.hash[:10]}' if row.hash else row.verb} on {row.branch!r}"
-    branches = {*store.execute(select(b.id)).scalars(), *(branch for _, branch, _ in known)}
-    for row in copy.execute(select(b.id, b.name).order_by(b.name)):
-        if row.id not in branches:
-            yield f"branch {row.name!r}"
+    branches = {*store.execute(select(b.id)).scalars(), *(moved for _, moved, _ in known)}
+    for branch in copy.execute(select(b.id, b.name).order_by(b.name)):
+        if branch.id not in branches:
+            yield f"branch {branch.name!r}"

@@ -10,7 +10,7 @@ import click
 from anabranch.cli.exit_codes import CONFLICTS
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, next_steps
-from anabranch.cli.output.text import emit, emit_json, paint, plural
+from anabranch.cli.output.text import emit, emit_json, paint, plural, short, subject
 from anabranch.cli.session import Session
 from anabranch.cli.staging import report_commits
 from anabranch.errors import InvalidRequest, MergeConflict
@@ -90,6 +90,15 @@ def end(session: Session, kept: OpenSequence, nothing: str) -> None:
         raise
     else:
         report_commits(session, kept.into, made, nothing)
+        _tell_alone(session, kept)
+
+
+def _tell_alone(session: Session, kept: OpenSequence) -> None:
+    """Say which commits could not be put together as the list said, and why."""
+    for commit, gone in () if session.json else kept.alone:
+        names = [f"{short(c.hash)} ({subject(c.message)})" for c in (gone, commit)]
+        emit(f"{names[0]} became empty or was skipped, and was dropped;")
+        emit(f"  {names[1]}, which was to go into it, is a commit of its own.")
 
 
 def _report_conflicts(session: Session, kept: OpenSequence, error: MergeConflict) -> None:

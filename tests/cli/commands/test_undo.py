@@ -234,3 +234,22 @@ def test_a_revert_opens_no_editor_and_may_be_told_so(shop: Ana) -> None:
     shop("table", "drop", "orders", "-m", "gone")
     shop("revert", "HEAD", "--no-edit")
     assert [table["name"] for table in shop("ls", "--json").json["tables"]] == ["orders"]
+
+
+@pytest.mark.parametrize("way", ["--continue", "--skip"])
+def test_a_fixup_of_a_commit_that_became_empty_is_a_commit_of_its_own(
+    way: str, parted: Ana, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, "dev", "dearer", price=30.0)
+    with ab.open(folder, author="bob") as repo, repo.commit("dev", "six") as tx:
+        tx.table("orders").insert([{"id": 6, "status": "new", "price": 1.0}])
+    parted("switch", "dev")
+    monkeypatch.setenv("EDITOR", "sed -i -e '4s/pick/fixup/'")
+    assert "2 made, 2 left" in parted("rebase", "-i", "main", fails=1).out
+    if way == "--continue":
+        parted("resolve", "orders", "--ours")
+    said = parted("rebase", way).out
+    assert "(dearer) became empty or was skipped, and was dropped;" in said
+    assert "(six), which was to go into it, is a commit of its own." in said
+    commits = parted("log", "main..dev", "--json").json["commits"]
+    assert [commit["message"] for commit in commits] == ["six", "five", "void it"]

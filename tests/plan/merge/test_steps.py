@@ -30,6 +30,16 @@ def test_the_next_step_goes_on_the_last_that_was_made() -> None:
     assert (steps.done((D,)).top, len(steps.done((D,)).todo)) == (D, 1)
 
 
+def test_what_was_to_go_into_a_commit_that_made_nothing_stays_a_commit_of_its_own() -> None:
+    todo = (TodoStep("pick", B), TodoStep("fixup", C), TodoStep("squash", D))
+    steps = Steps(A, A, "main", (A,), todo).left_out()
+    assert steps.todo == (TodoStep("pick", C), TodoStep("squash", D))
+    assert (steps.made, steps.alone) == ((A,), ((C, B),))
+    assert read_steps(steps.kept) == steps
+    assert steps.left_out().alone == ((D, C),)
+    assert Steps(A, A, "main", (A,), todo[1:]).left_out() == Steps(A, A, "main", (A,), todo[2:])
+
+
 def test_words_may_be_short_and_what_is_dropped_is_no_step() -> None:
     given = [("d", "x"), ("p", "a"), ("s", "b"), ("squash", "c", "both"), ("f", "d"), ["r", "e", "new"]]
     assert asked_steps(given) == [

@@ -31,7 +31,7 @@ def command(session: Session, onto: str | None, branch: str | None, on: str | No
     At conflicts it stops (exit code 1): settle them with `ana resolve`, then go on with --continue, or leave the commit
     out with --skip. The branch moves when all are made; until then --abort leaves everything as it was.
     With -i an editor ($EDITOR) shows the commits: pick, reword, squash, fixup or drop each, in any order. A list that
-    can't be done is kept in a file.
+    can't be done is kept in a file. What is to be squashed into a commit that becomes empty stays a commit of its own.
 
     \b
     $ ana rebase main
@@ -62,11 +62,14 @@ def _rebase(session: Session, moved: str, onto: str, interactive: bool, rule: di
         return
     before, target = session.repo.show(moved).hash, session.repo.show(top).hash
     said = f"{moved} moved on to {target[:10]}"
+    if steps:
+        begin(session, moved, lambda: session.repo.start_rebase(moved, top, steps=steps, **how), said)
+        return
     try:
         with session.progress(f"rebasing {moved} onto {onto}"):
-            made = session.repo.rebase(moved, top, steps=steps, **how)
+            made = session.repo.rebase(moved, top, **how)
     except MergeConflict:
-        begin(session, moved, lambda: session.repo.start_rebase(moved, top, steps=steps, **how), said)
+        begin(session, moved, lambda: session.repo.start_rebase(moved, top, **how), said)
         return
     said = said if session.repo.show(moved).hash != before else f"{moved} is on top of {onto} already"
     report_commits(session, moved, made, said)

@@ -9,7 +9,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, Origin
 from anabranch.plan.history import is_ancestor
-from anabranch.plan.merge.steps import Steps, TodoStep
+from anabranch.plan.merge.steps import TOGETHER, Steps, TodoStep
 from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How
@@ -40,8 +40,8 @@ class StepMaker:
             self._check_undo(step, top)
         made = self._pick(steps, top, how)
         if made is None:
-            return steps.done(steps.made)
-        if step.word in ("squash", "fixup") and steps.made:
+            return steps.left_out()
+        if step.word in TOGETHER and steps.made:
             return steps.done((*steps.made[:-1], self._together(step, steps.made[-1], made).hash))
         return steps.done((*steps.made, made.hash))
 

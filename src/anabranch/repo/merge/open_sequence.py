@@ -206,6 +206,17 @@ class OpenSequence(OpenConflicts):
         with self._ctx.catalog.read() as cx:
             return commits.describe(cx, [maker.at(h) for h in self._steps.made])
 
+    @property
+    def alone(self) -> list[tuple[Commit, Commit]]:
+        """Commits that were to be squashed into one that made nothing, or was skipped, each with that one.
+
+        They become commits of their own.
+        """
+        maker = self._maker()
+        with self._ctx.catalog.read() as cx:
+            pairs = [commits.describe(cx, [maker.at(h) for h in pair]) for pair in self._steps.alone]
+        return [(found[0], found[1]) for found in pairs]
+
     def finish(self) -> list[Commit]:
         """Make this step and all that follow, then move the branch; raise MergeConflict at a step with conflicts.
 
@@ -237,7 +248,7 @@ class OpenSequence(OpenConflicts):
             raise InvalidRequest(f"no step of this {self.verb} is left to skip", hint="finish() it")
         with self._ctx.catalog.alone(self._ctx.record.id):
             self._save_staged(self._steps.todo[:1])
-            self._advance(self._steps.done(self._steps.made))
+            self._advance(self._steps.left_out())
         self._go_on()
 
     def abort(self) -> None:
