@@ -21,8 +21,9 @@ from tests.catalog.stores import Store, ids, make_table, own_objects, put
 
 store = stores.store
 
-FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
-INLINE_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=10**9))
+# Objects and files are counted here: none is a manifest.
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0, manifest_object_limit=2000))
+INLINE_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=10**9, manifest_object_limit=2000))
 BIG = 250_000
 """Rows that do not fit on a small disk."""
 

@@ -16,9 +16,11 @@ import pytest
 from sqlalchemy import Connection, event
 
 import anabranch as ab
+from anabranch.catalog.named_files import NamedFiles
 from tests.catalog.stores import ids, make_table, put
 
 FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
+MANIFESTS = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0, manifest_object_limit=0))
 HERE = Path(__file__).parent
 
 
@@ -90,9 +92,12 @@ def _crash(library: Path, fails: str, *args: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.parametrize("settings", [FILES_ONLY, MANIFESTS], ids=["files", "manifests"])
 @pytest.mark.parametrize("happened", [True, False], ids=["committed", "not committed"])
-def test_any_error_of_commit_is_found_out_in_another_transaction(tmp_path: Path, happened: bool) -> None:
-    with ab.init(tmp_path / "store", engine="duck", settings=FILES_ONLY) as repo:
+def test_any_error_of_commit_is_found_out_in_another_transaction(
+    tmp_path: Path, happened: bool, settings: ab.Settings
+) -> None:
+    with ab.init(tmp_path / "store", engine="duck", settings=settings) as repo:
         make_table(repo, "t")
         _fail_next_commit(repo, happened)
         if happened:
@@ -101,19 +106,26 @@ def test_any_error_of_commit_is_found_out_in_another_transaction(tmp_path: Path,
             with pytest.raises(ab.Unavailable, match="nothing was published"):
                 put(repo, "t", 2)
         assert ids(repo, "t") == ([1, 2] if happened else [1])
-        assert repo.verify().raise_damages().objects == len(
-            list((tmp_path / "store" / ".anabranch" / "objects").rglob("*.parquet"))
-        )
+        assert_nothing_is_left_over(repo, tmp_path / "store")
 
 
+def assert_nothing_is_left_over(repo: ab.Repository, place: Path) -> None:
+    repo.verify().raise_damages()
+    with repo._ctx.catalog.read() as cx:
+        named = set(NamedFiles(repo._ctx.read_manifest).paths(cx))
+    root = place / ".anabranch" / "objects"
+    assert {str(p.relative_to(root)) for p in root.rglob("*.parquet")} == named
+
+
+@pytest.mark.parametrize("settings", [FILES_ONLY, MANIFESTS], ids=["files", "manifests"])
 @pytest.mark.parametrize("happened", [True, False], ids=["committed", "not committed"])
 def test_an_error_of_commit_is_found_out_where_a_merge_was_done_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, happened: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, happened: bool, settings: ab.Settings
 ) -> None:
     from anabranch.repo.merge import merge as verb
 
     original = verb.publish_merge
-    with ab.init(tmp_path / "store", engine="duck", settings=FILES_ONLY) as repo:
+    with ab.init(tmp_path / "store", engine="duck", settings=settings) as repo:
         make_table(repo, "t")
         repo.branch("dev")
         put(repo, "t", 2, branch="dev")
@@ -133,9 +145,7 @@ def test_an_error_of_commit_is_found_out_where_a_merge_was_done_alone(
             with pytest.raises(ab.Unavailable, match="nothing was published"):
                 repo.merge("dev", into="main")
         assert ids(repo, "t") == ([1, 2, 3] if happened else [1, 3])
-        assert repo.verify().raise_damages().objects == len(
-            list((tmp_path / "store" / ".anabranch" / "objects").rglob("*.parquet"))
-        )
+        assert_nothing_is_left_over(repo, tmp_path / "store")
 
 
 def test_a_view_whose_commit_failed_keeps_its_files(tmp_path: Path) -> None:

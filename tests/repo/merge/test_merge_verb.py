@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 import anabranch as ab
 from anabranch.catalog import tables
+from anabranch.catalog.named_files import NamedFiles
 from tests.catalog import stores
 from tests.catalog.stores import Store
 from tests.repo.commit import test_crash as crash
@@ -276,10 +277,10 @@ def test_a_merge_that_a_constraint_refuses_leaves_nothing_behind(small: ab.Repos
 def test_where_keys_do_not_meet_a_merge_writes_the_same_whatever_the_change(
     tmp_path: Path, engine: dict[str, Any], theirs: str
 ) -> None:
-    grown = {}
+    grown, listed_one_by_one = {}, ab.Settings(objects=ab.ObjectSettings(manifest_object_limit=2000))
     for size in (100, 10_000):
         folder = tmp_path / str(size)
-        with ab.init(folder, author="ann", **engine) as repo:
+        with ab.init(folder, author="ann", settings=listed_one_by_one, **engine) as repo:
             act(repo, "main", make_t, many(10, 10 + 20_000))
             for name in ("ours", "theirs"):
                 repo.branch(name, at="main")
@@ -405,7 +406,7 @@ def test_what_attempts_wrote_in_vain_is_removed(tmp_path: Path, monkeypatch: pyt
         else:
             conflict(repo)
         with repo._ctx.catalog.read() as cx:
-            known = {path for (path,) in cx.execute(select(tables.objects.c.path)) if path}
+            known = set(NamedFiles(repo._ctx.read_manifest).paths(cx))
         root = tmp_path / "store" / ".anabranch" / "objects"
         assert {str(p.relative_to(root)) for p in root.rglob("*.parquet")} == known != set()
 

@@ -20,6 +20,7 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, commit_id_of, new_id
+from anabranch.model.objects import NewObject
 from anabranch.plan.commit import Draft, all_objects_of, content_of
 from anabranch.plan.folding import is_due
 from anabranch.repo.branches.provenance import resolve_origins
@@ -143,28 +144,37 @@ def _publication(
 
 def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
     """Publish. If the branch moved, move the commit onto the new head, unless others touched the same rows."""
-    with publish_found_out(ctx, publication) as found:
+    with publish_found_out(ctx, publication) as published:
         for attempt in range(PUBLISH_ATTEMPTS):
             try:
-                made, id_ = _attempt(ctx, publication)
+                made, id_ = _attempt(ctx, publication, published)
                 break
             except HeadMoved as moved:
                 if attempt == PUBLISH_ATTEMPTS - 1:
-                    made, id_, publication, draft = _last_attempt(ctx, publication, draft, strict)
+                    made, id_, publication, draft = _last_attempt(ctx, publication, draft, strict, published)
                     break
                 with ctx.catalog.read() as cx:
                     publication, draft = _onto(ctx, cx, publication, draft, strict, moved.found)
-        found.append(_described(publication, draft, made, id_))
-    return found[0]
+        published.commit = _described(publication, draft, made, id_)
+    return published.commit
 
 
-def _attempt(ctx: Context, publication: Publication) -> tuple[CommitHead, str]:
+@dataclass
+class Published:
+    """What a block publishes."""
+
+    commit: Commit | None = None
+    manifests: Sequence[NewObject] = ()
+    """Those that the commit links; they are discarded if it turns out that nothing was published."""
+
+
+def _attempt(ctx: Context, publication: Publication, published: Published) -> tuple[CommitHead, str]:
     with ctx.catalog.write() as cx:
-        made = publish_checked(ctx, cx, publication)
+        made = publish_checked(ctx, cx, publication, published)
         return made, commits.commit_id(cx, made.position)
 
 
-def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> CommitHead:
+def publish_checked(ctx: Context, cx: Connection, publication: Publication, published: Published) -> CommitHead:
     """Publish, and fail if a file of the commit was collected meanwhile."""
     content, manifests = with_manifests(ctx, publication.content)
     try:
@@ -174,29 +184,36 @@ def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> C
     except BaseException:
         ctx.discard(manifests)
         raise
+    published.manifests = manifests
     return made
 
 
 def _last_attempt(
-    ctx: Context, publication: Publication, draft: Draft, strict: bool
+    ctx: Context, publication: Publication, draft: Draft, strict: bool, published: Published
 ) -> tuple[CommitHead, str, Publication, Draft]:
     """Read the head and publish in one transaction, so that a slow writer among fast ones gets through."""
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
         moved = branches.find(cx, ctx.record.id, publication.branch.name)
         publication, draft = _onto(ctx, cx, publication, draft, strict, moved)
-        made = publish_checked(ctx, cx, publication)
+        made = publish_checked(ctx, cx, publication, published)
         return made, commits.commit_id(cx, made.position), publication, draft
 
 
 @contextmanager
-def publish_found_out(ctx: Context, publication: Publication) -> Iterator[list[Commit]]:
+def publish_found_out(ctx: Context, publication: Publication) -> Iterator[Published]:
     """Open a block that publishes, and keep its commit; if the outcome is unknown, look in the branch's moves."""
-    found: list[Commit] = []
+    published = Published()
     try:
-        yield found
-    except OutcomeUnknown as error:
-        found.append(_published(ctx, publication, find_published(ctx, publication, error)))
+        try:
+            yield published
+        except OutcomeUnknown as error:
+            published.commit = _published(ctx, publication, find_published(ctx, publication, error))
+    except OutcomeUnknown:
+        raise
+    except AnabranchError:
+        ctx.discard(published.manifests)
+        raise
 
 
 def find_published(ctx: Context, publication: Publication, error: OutcomeUnknown) -> Position:

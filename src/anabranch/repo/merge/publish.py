@@ -83,9 +83,10 @@ def publish_content(
         facts=says.facts,
     )
     try:
-        with publish_found_out(ctx, publication) as found, ctx.catalog.write() as cx:
-            made = publish_checked(ctx, cx, publication)
-            found.append(commits.describe(cx, [made.position])[0])
+        with publish_found_out(ctx, publication) as published, ctx.catalog.write() as cx:
+            made = publish_checked(ctx, cx, publication, published)
+            attempts.written = [*merged.made, *published.manifests]
+            published.commit = commits.describe(cx, [made.position])[0]
     except OutcomeUnknown:
         raise
     except HeadMoved:
@@ -95,7 +96,7 @@ def publish_content(
         ctx.discard(merged.made)
         raise
     keep_draft_readable(ctx, target.branch.name, target.draft)
-    return found[0]
+    return published.commit
 
 
 def _content(merged: Merged) -> Content:
