@@ -74,6 +74,13 @@ def head(cx: Connection, position: Position) -> CommitHead | None:
     return CommitHead(position, CommitId(row.id), row.hash, row.generation, row.finished_at) if row else None
 
 
+def known_head(cx: Connection, position: Position) -> CommitHead:
+    """The same of a commit that something refers to, so it does exist."""
+    found = head(cx, position)
+    assert found is not None
+    return found
+
+
 def by_hash(cx: Connection, repository: RepositoryId, prefix: str) -> list[Position]:
     """Find the commits whose hash starts with this prefix, at most two."""
     rows = _by_hash(cx, {"repository": repository, "low": prefix, "high": prefix + "g"})

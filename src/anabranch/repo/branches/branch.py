@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from anabranch.catalog import branches, history, open_commits, open_merges
 from anabranch.catalog.moves import HeadMoved
-from anabranch.catalog.store import Connection, lock_repository, now
+from anabranch.catalog.store import Connection, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove
@@ -21,8 +21,7 @@ from anabranch.repo.context.context import Context
 def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
     """Create a branch that shows the commit at a ref: one row, whatever the size of the data."""
     check_ref_name(name, "branch")
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         start = branches.find_start(cx, ctx.record.id, at, name)
         head = start[0] if start else history.head(cx, resolve(ctx, cx, at))
         assert head is not None
@@ -42,8 +41,7 @@ def find_branch(ctx: Context, name: str) -> Branch:
 def rename_branch(ctx: Context, old: str, new: str) -> None:
     """Rename a branch; its history and moves stay."""
     check_ref_name(new, "branch")
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         head = need_branch(ctx, cx, old)
         _refuse_taken(ctx, cx, new)
         ctx.move(cx, head, head.position, "rename", renamed_to=new)
@@ -53,8 +51,7 @@ def rename_branch(ctx: Context, old: str, new: str) -> None:
 
 def delete_branch(ctx: Context, name: str, force: bool) -> None:
     """Delete a branch; work that no other branch or tag reaches needs `force`."""
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         head = need_branch(ctx, cx, name)
         if name == ctx.default_branch(cx):
             raise InvalidRequest(f"{name!r} is the default branch", hint="rename it instead")
@@ -99,8 +96,7 @@ def reflog(ctx: Context, name: str | None, limit: int | None = None) -> list[Bra
 
 
 def _move(ctx: Context, name: str, to: str, verb: str, *, must_descend: bool) -> Branch:
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         head = need_branch(ctx, cx, name)
         target = resolve(ctx, cx, to)
         if must_descend and not is_ancestor(history.Lines(cx), head.position, target):
@@ -115,9 +111,9 @@ def _move(ctx: Context, name: str, to: str, verb: str, *, must_descend: bool) ->
 
 
 def _described(ctx: Context, cx: Connection, name: str, shown: Position) -> Branch:
-    head = history.head(cx, shown)
-    assert head is not None
-    return Branch(name, head.hash, history.to_datetime(branches.created(cx, ctx.record.id, name)))
+    return Branch(
+        name, history.known_head(cx, shown).hash, history.to_datetime(branches.created(cx, ctx.record.id, name))
+    )
 
 
 def _refuse_taken(ctx: Context, cx: Connection, name: str) -> None:
@@ -143,8 +139,7 @@ def create_tag(ctx: Context, name: str, at: str | None, message: str | None = No
     check_ref_name(name, "tag")
     if message is not None:
         check_text(message, "the message of a tag")
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         position = resolve(ctx, cx, at)
         _refuse_taken(ctx, cx, name)
         branches.create_tag(cx, ctx.record.id, name, position, ctx.author, message)

@@ -127,9 +127,7 @@ def origins_by_commit(ctx: Context, commits: Sequence[Commit]) -> dict[str, list
 
 
 def _hash(ctx: Context, cx: Connection, ref: str | None) -> str:
-    head = history.head(cx, resolve(ctx, cx, ref))
-    assert head is not None
-    return head.hash
+    return history.known_head(cx, resolve(ctx, cx, ref)).hash
 
 
 def _made_of(cx: Connection, hashes: list[str]) -> list[rows.ProvenanceLink]:

@@ -30,8 +30,9 @@ def pinned(ctx: Context, text: str) -> str:
         return each_end(text, lambda end: commits.describe(cx, [resolve(ctx, cx, end)])[0].hash)
 
 
-def need_branch(ctx: Context, cx: Connection, name: str) -> BranchHead:
-    """Find a branch by name; the error suggests the nearest name."""
+def need_branch(ctx: Context, cx: Connection, name: str | None) -> BranchHead:
+    """Find a branch by name; None is the default branch. The error suggests the nearest name."""
+    name = name or ctx.default_branch(cx)
     found = branches.find(cx, ctx.record.id, name)
     if found is None:
         if branches.find_tag(cx, ctx.record.id, name) is not None:

@@ -14,7 +14,7 @@ from typing import Any
 from anabranch.catalog import branches, commits, history
 from anabranch.catalog.moves import HeadMoved
 from anabranch.catalog.publish import publish
-from anabranch.catalog.store import Connection, lock_repository, now, settle
+from anabranch.catalog.store import Connection, now, settle
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, CommitHead
@@ -62,7 +62,7 @@ def begin(ctx: Context, asked: CommitRequest) -> Start:
     with ctx.catalog.read() as cx:
         found = branches.find_head(cx, ctx.record.id, asked.branch)
         if found is None:
-            need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
+            need_branch(ctx, cx, asked.branch)
         assert found is not None
         head, parent = found
         clock, started = history.clock(cx, head.position), now(cx)
@@ -192,8 +192,7 @@ def _last_attempt(
     ctx: Context, publication: Publication, draft: Draft, strict: bool, published: Published
 ) -> tuple[CommitHead, str, Publication, Draft]:
     """Read the head and publish in one transaction, so that a slow writer among fast ones gets through."""
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         moved = branches.find(cx, ctx.record.id, publication.branch.name)
         publication, draft = _onto(ctx, cx, publication, draft, strict, moved)
         made = publish_checked(ctx, cx, publication, published)
@@ -260,8 +259,7 @@ def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> 
     The answer is only valid once our own transaction commits: until then, a crash could restore or lose the commit.
     """
     try:
-        with ctx.catalog.write() as cx:
-            lock_repository(cx, ctx.record.id)
+        with ctx.writing() as cx:
             found = branches.published(cx, publication.id)
             settle(cx)
         return found

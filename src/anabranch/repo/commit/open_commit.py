@@ -10,7 +10,7 @@ from typing import Any
 
 from anabranch.catalog import branches, entries, history, objects, open_commits
 from anabranch.catalog.open_commits import OpenRecord
-from anabranch.catalog.store import Connection, lock_repository, now
+from anabranch.catalog.store import Connection, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.commits import BranchHead, Commit
@@ -284,8 +284,7 @@ def start(
     """Open a commit on a branch; a branch that does not exist yet is created when the commit is finished."""
     check_words(message, author)
     said = check_facts(facts or {})
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         sources = resolve_origins(ctx, cx, provenance)
         head, creates = _target(ctx, cx, branch, parent)
         name = head.name
@@ -364,12 +363,10 @@ def _reopen(ctx: Context, cx: Connection, record: OpenRecord) -> OpenCommit:
 
 
 def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) -> Start:
-    parent = history.head(cx, record.parent)
-    assert parent is not None
     clock = history.clock(cx, record.parent)
     return Start(
         head,
-        parent,
+        history.known_head(cx, record.parent),
         clock,
         record.message,
         record.author,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch.catalog import entries, history, open_commits
-from anabranch.catalog.store import Connection, lock_repository, now
+from anabranch.catalog.store import Connection, now
 from anabranch.errors import AlreadyExists, BranchMoved, NotFound
 from anabranch.model.clock import Position
 from anabranch.repo.branches.refs import need_branch
@@ -80,8 +80,7 @@ def pop(ctx: Context, number: int, branch: str) -> OpenCommit:
     if there is not None:
         there.abort()
     work = found.work
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         parent = _parent(ctx, cx, work, branch)
         if not open_commits.take_up(cx, work.id, work.version, branch, parent, _WORKING):
             raise changed_elsewhere(work.id)

@@ -18,7 +18,7 @@ from anabranch.catalog import objects as object_rows
 from anabranch.catalog.known import ObjectCache
 from anabranch.catalog.moves import Move, MoveListener
 from anabranch.catalog.repositories import RepositoryRecord
-from anabranch.catalog.store import Catalog
+from anabranch.catalog.store import Catalog, lock_repository
 from anabranch.engines.choice import Engines
 from anabranch.errors import Corrupt, InvalidRequest, Unavailable
 from anabranch.model.clock import Position
@@ -140,6 +140,13 @@ class Context:
     def default_branch(self, cx: Connection) -> str:
         """The branch used when none is named; it stays so when renamed."""
         return repositories.default_branch(cx, self.record.id)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction that writes, in which nobody else moves a branch of this repository."""
+        with self.catalog.write() as cx:
+            lock_repository(cx, self.record.id)
+            yield cx
 
     def move(
         self,

@@ -36,7 +36,7 @@ def amend(ctx: Context, asked: AmendRequest, work: OpenCommit | None = None) -> 
     """Replace the branch's newest commit with one that has the same parents; staged work goes into it."""
     with ctx.catalog.alone(ctx.record.id):
         with ctx.catalog.read() as cx:
-            head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
+            head = need_branch(ctx, cx, asked.branch)
         work = work or working_set(ctx, head.name)
         _check(head, work)
         made = remake(ctx, head.position, _tip(ctx, head, work), head, _said(ctx, head, asked), "amend")

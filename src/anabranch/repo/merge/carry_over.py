@@ -26,8 +26,7 @@ def carry_over(ctx: Context, work: OpenCommit, message: str | None, author: str 
             head = need_branch(ctx, cx, work.branch)
         position = commit_unseen(ctx, work, start, head, start.branch.position)
         with ctx.catalog.read() as cx:
-            made = history.head(cx, position)
-        assert made is not None
-        kept = start_carrying(ctx, SequenceRequest("cherry-pick", head.name, strictness=_STRICTNESS), made.hash)
+            made = history.known_head(cx, position).hash
+        kept = start_carrying(ctx, SequenceRequest("cherry-pick", head.name, strictness=_STRICTNESS), made)
     work._closed = True
     return kept

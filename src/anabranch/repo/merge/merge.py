@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from anabranch.catalog import commits, history
-from anabranch.catalog.store import lock_repository
 from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit, Origin
@@ -65,8 +64,7 @@ def _as_it_is(ctx: Context, target: Target, *, up_to_date: bool) -> MergeResult:
 
 def forward(ctx: Context, asked: MergeRequest, target: Target, source: Position) -> MergeResult:
     """Move the branch to a descendant of its head; raise HeadMoved if the head is another by now."""
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         ctx.move(cx, target.branch, source, "merge", asked.author)
         made = commits.describe(cx, [source])[0]
     return MergeResult(made, fast_forward=True, _diff=diff_since(ctx, target, made))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from anabranch.catalog import open_merges
 from anabranch.catalog.history import to_datetime
 from anabranch.catalog.open_merges import MergeRecord
-from anabranch.catalog.store import lock_repository
 from anabranch.engines.choice import quickly
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
@@ -205,8 +204,7 @@ class OpenConflicts(ABC):
         from anabranch.objects.parquet import encode
 
         content = {thing: encode(table, self._ctx.settings.objects.row_group_rows) for thing, table in rows.items()}
-        with self._ctx.catalog.write() as cx:
-            lock_repository(cx, self._ctx.record.id)
+        with self._ctx.writing() as cx:
             if not open_merges.resolve(cx, self._record, decisions, content):
                 hint = "look at what is open and the log, then go on from there"
                 raise BranchMoved(f"open {self.verb} {self.id} was changed or ended elsewhere", hint=hint)

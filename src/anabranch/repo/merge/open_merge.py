@@ -7,9 +7,8 @@ from typing import Any
 
 from anabranch.catalog import commits, history, open_merges
 from anabranch.catalog.open_merges import MergeRecord
-from anabranch.catalog.store import Connection, lock_repository, now
+from anabranch.catalog.store import now
 from anabranch.errors import InvalidRequest
-from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.ids import new_id
 from anabranch.repo.branches.refs import need_branch, resolve
@@ -30,11 +29,10 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
     if asked.mode == "replay":
         raise InvalidRequest("a replay can't be kept open", hint="use mode='merge' or 'squash'")
     check_rules(asked.rules)
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
-        head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
+    with ctx.writing() as cx:
+        head = need_branch(ctx, cx, asked.into)
         fixed = [(resolve(ctx, cx, ref), ref) for ref in asked.sources]
-        sources = tuple(f"{_hash(cx, position)} {ref}" for position, ref in fixed)
+        sources = tuple(f"{history.known_head(cx, position).hash} {ref}" for position, ref in fixed)
         record = MergeRecord(
             new_id("g"),
             head.name,
@@ -55,12 +53,6 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
         made.abort()
         raise
     return made
-
-
-def _hash(cx: Connection, position: Position) -> str:
-    found = history.head(cx, position)
-    assert found is not None
-    return found.hash
 
 
 def list_merges(ctx: Context, into: str | None = None) -> list[OpenMerge]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from anabranch.catalog import branches, commits, history, open_merges
 from anabranch.catalog.open_merges import MergeRecord
-from anabranch.catalog.store import Connection, lock_repository, now
+from anabranch.catalog.store import Connection, now
 from anabranch.errors import BranchMoved, InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit
@@ -28,7 +28,7 @@ from anabranch.repo.merge.open_conflicts import OpenConflicts
 from anabranch.repo.merge.pick import work_out_pick
 from anabranch.repo.merge.preview import Preview
 from anabranch.repo.merge.rebase import commits_to_copy
-from anabranch.repo.merge.sides import Target
+from anabranch.repo.merge.sides import Target, target_at
 
 _TRIES = 3
 """Attempts on a branch that keeps moving, before the repository is held."""
@@ -58,7 +58,7 @@ def start_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | 
     """Begin a sequence and make its steps up to the first with conflicts. The branch moves when it is finished."""
     check_rules(asked.rules)
     with ctx.catalog.read() as cx:
-        head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
+        head = need_branch(ctx, cx, asked.branch)
         steps = _planned(ctx, cx, asked, head, given)
     return _started(ctx, asked, head, steps)
 
@@ -66,14 +66,13 @@ def start_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | 
 def start_carrying(ctx: Context, asked: SequenceRequest, commit: str) -> OpenSequence:
     """Begin to put the commit of staged work onto a branch; the new commit takes over its provenance."""
     with ctx.catalog.read() as cx:
-        head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
-        shown = _hash(cx, head.position)
+        head = need_branch(ctx, cx, asked.branch)
+        shown = history.known_head(cx, head.position).hash
     return _started(ctx, asked, head, Steps(shown, shown, head.name, (), (TodoStep("staged", commit),)))
 
 
 def _started(ctx: Context, asked: SequenceRequest, head: BranchHead, steps: Steps) -> OpenSequence:
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         record = MergeRecord(
             new_id("g"),
             head.name,
@@ -147,7 +146,7 @@ def _chosen(ctx: Context, cx: Connection, asked: SequenceRequest, text: str) -> 
     word = "revert" if asked.verb == "revert" else "pick"
     low, dots, high = str(text).partition("..")
     if not dots:
-        return [TodoStep(word, _hash(cx, resolve(ctx, cx, text)), asked.parent)]
+        return [TodoStep(word, history.known_head(cx, resolve(ctx, cx, text)).hash, asked.parent)]
     found = commits_to_copy(cx, resolve(ctx, cx, low or None), resolve(ctx, cx, high or None))
     if not found:
         raise InvalidRequest(f"{text!r} names no commits", hint=f"did you mean '{high or 'HEAD'}..{low or 'HEAD'}'?")
@@ -157,19 +156,13 @@ def _chosen(ctx: Context, cx: Connection, asked: SequenceRequest, text: str) -> 
 
 def _copied(cx: Connection, position: Position, word: str = "pick") -> TodoStep:
     """A commit to repeat; a merge counts as one change of its first parent."""
-    return TodoStep(word, _hash(cx, position), 1)
+    return TodoStep(word, history.known_head(cx, position).hash, 1)
 
 
 def _named(ctx: Context, cx: Connection, step: TodoStep) -> TodoStep:
     if step.message is not None:
         check_words(step.message, None)
-    return replace(step, commit=_hash(cx, resolve(ctx, cx, step.commit)), parent=1)
-
-
-def _hash(cx: Connection, position: Position) -> str:
-    found = history.head(cx, position)
-    assert found is not None
-    return found.hash
+    return replace(step, commit=history.known_head(cx, resolve(ctx, cx, step.commit)).hash, parent=1)
 
 
 class OpenSequence(OpenConflicts):
@@ -281,8 +274,7 @@ class OpenSequence(OpenConflicts):
 
     def _advance(self, steps: Steps) -> None:
         """Save the progress; what was resolved belonged to the previous step."""
-        with self._ctx.catalog.write() as cx:
-            lock_repository(cx, self._ctx.record.id)
+        with self._ctx.writing() as cx:
             if not open_merges.advance(cx, self._record, steps.kept):
                 raise self._changed()
         self._record = replace(self._record, sources=steps.kept, decisions={}, version=self._record.version + 1)
@@ -290,10 +282,9 @@ class OpenSequence(OpenConflicts):
     def _move(self) -> bool:
         """Point the branch at what was made; False if it moved meanwhile, so that more steps follow."""
         steps = self._steps
-        with self._ctx.catalog.write() as cx:
-            lock_repository(cx, self._ctx.record.id)
+        with self._ctx.writing() as cx:
             head = need_branch(self._ctx, cx, self.into)
-            shown = _hash(cx, head.position)
+            shown = history.known_head(cx, head.position).hash
             if shown == steps.head:
                 if not open_merges.remove(cx, self.id):
                     raise self._changed()
@@ -328,9 +319,7 @@ class OpenSequence(OpenConflicts):
     def _target(self, maker: StepMaker) -> Target:
         top = maker.at(self._steps.top)
         with self._ctx.catalog.read() as cx:
-            parent = history.head(cx, top)
-            assert parent is not None
-            return Target(replace(maker.branch, position=top), parent, history.clock(cx, top))
+            return target_at(cx, replace(maker.branch, position=top))
 
     def _found(self, how: How) -> Conflicts:
         if not self._steps.todo:

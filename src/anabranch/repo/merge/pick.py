@@ -19,7 +19,7 @@ from anabranch.repo.merge.apply import How, merge_source
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.publish import CommitWords, Merged, PublishOptions, publish_content
-from anabranch.repo.merge.sides import Gathered, Target, around
+from anabranch.repo.merge.sides import Gathered, Target, around, target_at
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,7 @@ def _shown(picked: Picked, target: Target) -> str:
 
 def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
     """Find the branch that moves."""
-    head = need_branch(ctx, cx, on or ctx.default_branch(cx))
-    parent = history.head(cx, head.position)
-    assert parent is not None
-    return Target(head, parent, history.clock(cx, head.position))
+    return target_at(cx, need_branch(ctx, cx, on))
 
 
 def work_out_pick(ctx: Context, target: Target, picked: Picked) -> Merged:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.catalog import branches, commits, history
-from anabranch.catalog.store import Connection, lock_repository
+from anabranch.catalog.store import Connection
 from anabranch.errors import BranchMoved
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, Commit
@@ -138,8 +138,7 @@ def _fork(lines: history.Lines, clock: Clock, onto: Position) -> Position:
 
 def _move(ctx: Context, branch: BranchHead, made_on: str, verb: str) -> Position:
     """Point the branch at what was made, if it has not moved; return what it shows."""
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.writing() as cx:
         found = branches.find(cx, ctx.record.id, made_on)
         assert found is not None
         if found.position == branch.position:

@@ -19,7 +19,7 @@ from anabranch.repo.compare.diff import diff
 from anabranch.repo.compare.table_diff import Diff
 from anabranch.repo.context.arguments import check_facts, check_words
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.sides import Target
+from anabranch.repo.merge.sides import Target, target_at
 
 Mode = Literal["merge", "squash", "replay"]
 FastForward = Literal["auto", "only", "never"]
@@ -75,12 +75,9 @@ class MergeResult:
 
 def read_ends(ctx: Context, cx: Connection, asked: MergeRequest) -> tuple[Target, list[Position]]:
     """Find the branch that moves, and the sources it lacks."""
-    head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
-    parent = history.head(cx, head.position)
-    assert parent is not None
+    target = target_at(cx, need_branch(ctx, cx, asked.into))
     found = list(dict.fromkeys(resolve(ctx, cx, s) for s in asked.sources))
-    kept = newest_of(history.Lines(cx), found, head.position)
-    return Target(head, parent, history.clock(cx, head.position)), kept
+    return target, newest_of(history.Lines(cx), found, target.clock.head)
 
 
 def diff_since(ctx: Context, target: Target, made: Commit) -> Callable[[], Diff]:

@@ -57,7 +57,7 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
         described = commits.describe(cx, [position])[0]
         what = f"revert of {short(described)}"
         before = parent_of(cx, position, asked.parent, what)
-        head = need_branch(ctx, cx, asked.on or ctx.default_branch(cx))
+        head = need_branch(ctx, cx, asked.on)
         if not is_ancestor(history.Lines(cx), position, head.position):
             hint = "only what a branch has can be undone there; see cherry_pick for the other way"
             raise InvalidRequest(f"{what}: branch {head.name!r} does not have this commit", hint=hint)

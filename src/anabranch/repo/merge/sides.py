@@ -39,6 +39,11 @@ class Target:
         return inline_bytes(self.draft)
 
 
+def target_at(cx: Connection, branch: BranchHead) -> Target:
+    """A branch to merge into, as it is now."""
+    return Target(branch, history.known_head(cx, branch.position), history.clock(cx, branch.position))
+
+
 def inline_bytes(draft: Draft) -> dict[ObjectId, bytes]:
     """The bytes of a draft's small objects."""
     made = [o for t in draft.things.values() for o in all_objects_of(t)]
@@ -236,8 +241,7 @@ def common_ancestor(ctx: Context, lines: history.Lines, ours: Sequence[Position]
 
 def _age(cx: Connection, position: Position) -> tuple[int, str]:
     """Sort key for commits by when they were made; the same in every store."""
-    commit = history.head(cx, position)
-    assert commit is not None
+    commit = history.known_head(cx, position)
     return commit.finished_at, commit.hash
 
 
