@@ -56,6 +56,12 @@ class ThingDraft:
     """Schemas that the catalogue has already: those of objects that a merge links."""
 
     @property
+    def table_schema(self) -> Schema:
+        """The schema of what holds rows: a table or the file tree."""
+        assert self.schema is not None
+        return self.schema
+
+    @property
     def created(self) -> bool:
         return "create" in self.operations
 
@@ -108,13 +114,13 @@ def all_objects_of(thing: ThingDraft) -> list[NewObject]:
 
 def draft_state(thing: ThingDraft) -> TableState:
     """The table as the unfinished commit shows it: the parent's layers, then one turn for each statement."""
-    assert thing.schema is not None
+    schema = thing.table_schema
     below = as_layers(thing.base.layers if thing.base and not thing.replaced else ())
     first = below.top + 1
     pending = [Layer(first + n, o.stored) for n, s in enumerate(thing.statements) for o in s.objects]
-    schemas = {**(thing.base.schemas if thing.base else {}), **thing.schemas, thing.schema.id: thing.schema}
+    schemas = {**(thing.base.schemas if thing.base else {}), **thing.schemas, schema.id: schema}
     layers = Layers.over(below, pending)
-    return TableState(thing.id, thing.name, thing.schema, thing.row_count, layers, schemas, thing.attributes)
+    return TableState(thing.id, thing.name, schema, thing.row_count, layers, schemas, thing.attributes)
 
 
 def draft_changes(thing: ThingDraft) -> tuple[Layer, ...] | None:

@@ -125,7 +125,7 @@ def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, .
     state = draft_state(table)
     exceptions = [Layer(0, o) for x in others for o in x.without]
     layers = (*own, *others, *exceptions)
-    state = replace(state, schemas=schemas_for(ctx, cx, others, state.schemas), layers=layers)
+    state = replace(state, schemas=schemas_for(ctx, cx, others, state), layers=layers)
     pending = contents_of(objects_of(table))
     columns = state.schema.columns
     query = met_keys(Meeting(others, own, rows=True), state, columns, ctx.access(layers, pending), Sources())

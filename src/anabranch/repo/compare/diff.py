@@ -222,7 +222,7 @@ class _Comparing:
         if to_before is None or to_after is None or was_hidden(self._schema_runs(ids), schema):
             to_before = to_after = None
         ways = (*(to_before or ()), *(to_after or ()))
-        known = schemas_for(self.ctx, self.cx, ways, {**before.schemas, **after.schemas})
+        known = schemas_for(self.ctx, self.cx, ways, before, after)
         before, after = replace(before, schemas=known), replace(after, schema=schema, schemas=known)
         return Ends(before, after, base, to_before, to_after)
 

@@ -66,7 +66,7 @@ class Past:
 
     def knowing(self, state: TableState, layers: Iterable[Layer]) -> TableState:
         """Add the schemas of more objects to a state."""
-        return replace(state, schemas=schemas_for(self.ctx, self.cx, layers, state.schemas))
+        return replace(state, schemas=schemas_for(self.ctx, self.cx, layers, state))
 
 
 def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:

@@ -125,12 +125,10 @@ def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Sch
     return {i: ctx.known_schemas[i] for i in ids}
 
 
-def schemas_for(
-    ctx: Context, cx: Connection, layers: Iterable[Layer], known: Mapping[str, Schema]
-) -> dict[str, Schema]:
-    """The schemas of all objects in layers, including exceptions, on top of the known ones."""
-    found = list(layers)
-    ids = {o.schema_id for x in found for o in (x.object, *x.without)}
+def schemas_for(ctx: Context, cx: Connection, layers: Iterable[Layer], *states: TableState) -> dict[str, Schema]:
+    """The schemas that states know, and those of all objects in layers, including exceptions."""
+    known = {id_: schema for state in states for id_, schema in state.schemas.items()}
+    ids = {o.schema_id for x in layers for o in (x.object, *x.without)}
     return {**schema_of(ctx, cx, ids - known.keys()), **known}
 
 

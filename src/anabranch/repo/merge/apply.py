@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +11,7 @@ from anabranch.catalog.store import Connection
 from anabranch.model.changes import Counts
 from anabranch.model.content import ChangeReference
 from anabranch.model.ids import ObjectId, ThingId
-from anabranch.model.objects import Layer, NewObject
+from anabranch.model.objects import NewObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Operation, TableState, holds_rows
 from anabranch.plan.commit import Bound, Statement, ThingDraft, draft_state, packs_of, place_of
@@ -96,6 +96,21 @@ def apply_plan(
     return work.outcome(plan)
 
 
+@dataclass(frozen=True)
+class _Table:
+    """A table whose rows are merged."""
+
+    draft: ThingDraft
+    thing: ThingMerge
+    sides: Sides
+    schema: Schema
+    policy: RowPolicy
+
+    def decide(self, ctx: Context, keys: pa.Table, settled: pa.Table | None) -> Decided:
+        """Decide rows at given keys with all columns, for when those in conflict aren't enough."""
+        return decide_at(ctx, self.sides, self.schema, self.policy, keys, settled)
+
+
 @dataclass
 class _Merging:
     ctx: Context
@@ -145,7 +160,7 @@ class _Merging:
         if thing.rows is None and self._needs_rows(draft, thing):
             thing = replace(thing, rows=RowPolicy(self.how.strictness))
         if thing.rows is not None:
-            return self._with_rows(draft, thing)
+            return self._with_rows(draft, thing, thing.rows)
         return self._checked(draft, thing, self._sides(draft, thing), MergedRows()) if _may_break(thing) else draft
 
     def _needs_rows(self, draft: ThingDraft, thing: ThingMerge) -> bool:
@@ -223,98 +238,78 @@ class _Merging:
 
     # --- rows ---
 
-    def _with_rows(self, draft: ThingDraft, thing: ThingMerge) -> ThingDraft:
-        assert thing.rows is not None
-        assert draft.schema is not None
-        sides = self._sides(draft, thing)
-        by_key = thing.rows.full and not thing.rows.replaces_all
-        if by_key and (unfit := unfit_keys(self.ctx, sides, draft.schema, draft.name)):
+    def _with_rows(self, draft: ThingDraft, thing: ThingMerge, policy: RowPolicy) -> ThingDraft:
+        schema, sides = draft.table_schema, self._sides(draft, thing)
+        by_key = policy.full and not policy.replaces_all
+        if by_key and (unfit := unfit_keys(self.ctx, sides, schema, draft.name)):
             self.broken += unfit
             return draft
+        is_files, settled = draft.kind == "files", self.how.settled.get(draft.id)
         # Rows that break a constraint are listed along with conflicts; to find them, the merge carries on with ours.
         may_break = may_be_broken(draft_state(draft), thing)
-        goes_on = self.how.go_on or may_break or draft.kind == "files"
-        merged = self._merged_rows(draft, thing, sides, goes_on, self.how.settled.get(draft.id))
-        if draft.kind == "files":
-            merged = self._without_clashes(draft, thing, sides, merged)
-        if merged.conflicts is not None:
-            assert merged.decision is not None
-            rows, how = merged.conflicts, merged.decision
-            found = TableConflicts(
-                draft.name, draft.id, rows, how, self.ctx, may_break, self._whole(draft, thing, sides)
-            )
-            if draft.kind == "files":
+        goes_on = self.how.go_on or may_break or is_files
+        table = _Table(draft, thing, sides, schema, policy)
+        merged = self._merged_rows(table, goes_on, settled)
+        if is_files:
+            merged = self._without_clashes(table, merged, settled)
+        if merged.conflicts is not None and merged.decision is not None:
+            rows, how, whole = merged.conflicts, merged.decision, lambda keys: table.decide(self.ctx, keys, None)
+            found = TableConflicts(draft.name, draft.id, rows, how, self.ctx, may_break, whole)
+            if is_files:
                 self.files = found
             else:
                 self.rows[draft.name] = found
             if not goes_on:
                 return draft
-        self._keep(merged, sides)
+        theirs = {x.object.id for x in sides.to_theirs or ()}
+        self.linked |= {o.stored.id for s in merged.statements for o in s.objects if o.stored.id in theirs}
+        self.made += merged.made
         self.merged[draft.id] = merged
         after = _after(draft, merged, sides)
-        return after if draft.kind == "files" else self._checked(after, thing, sides, merged)
+        return after if is_files else self._checked(after, thing, sides, merged)
 
-    def _without_clashes(self, draft: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> MergedRows:
+    def _without_clashes(self, table: _Table, merged: MergedRows, settled: pa.Table | None) -> MergedRows:
         """Merge again without the files that a chosen side drops; files that are folders, too, are noted."""
-        found = file_clashes(self.ctx, _after(draft, merged, sides), merged, sides, self.target.pending())
+        sides = table.sides
+        found = file_clashes(self.ctx, _after(table.draft, merged, sides), merged, sides, self.target.pending())
         sided = {clash: clash.side(self.how.decisions, self.how.rules) for clash in found}
         self.clashes += [clash.conflict for clash, side in sided.items() if side is None]
         chosen = {clash: side or "ours" for clash, side in sided.items() if side or self.how.go_on}
         if not chosen:
             return merged
-        assert draft.schema is not None
-        settled = self.how.settled.get(draft.id)
         if settled is None and merged.conflicts is None:
             self.made += merged.made  # A later attempt may take them up, so they go with all the others.
         else:
             self.ctx.discard(merged.made)
-        rows = with_drops(self.ctx, sides, draft.schema, chosen, settled)
-        return self._merged_rows(draft, thing, sides, True, rows)
+        return self._merged_rows(table, True, with_drops(self.ctx, sides, table.schema, chosen, settled))
 
-    def _whole(self, draft: ThingDraft, thing: ThingMerge, sides: Sides) -> Callable[[pa.Table], Decided]:
-        """Return what decides rows at given keys with all columns, for when those in conflict aren't enough."""
-        policy, schema = thing.rows, draft.schema
-        assert policy is not None
-        assert schema is not None
-        return lambda keys: decide_at(self.ctx, sides, schema, policy, keys, None)
-
-    def _merged_rows(
-        self, draft: ThingDraft, thing: ThingMerge, sides: Sides, goes_on: bool, settled: pa.Table | None
-    ) -> MergedRows:
+    def _merged_rows(self, table: _Table, goes_on: bool, settled: pa.Table | None) -> MergedRows:
         """Merge the rows, or reuse what an earlier attempt made of them."""
-        assert thing.rows is not None
-        assert draft.schema is not None
-        earlier = self.how.earlier
+        earlier, sides, thing = self.how.earlier, table.sides, table.thing
         found = earlier.find(self.ctx, self.gathered, thing, sides) if settled is None else None
         if found is not None:
             return found
-        if draft.kind == "files":
+        if table.draft.kind == "files":
             packs = {o.stored.id: o.stored for t in self.target.draft.things.values() for o in packs_of(t)}
             asked = FileMergeRequest(self.how.rules, settled, packs, goes_on)
-            merged = merge_file_rows(self.ctx, sides, draft.schema, asked)
+            merged = merge_file_rows(self.ctx, sides, table.schema, asked)
         else:
-            merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled, go_on=goes_on)
+            merged = merge_rows(self.ctx, sides, table.schema, table.policy, settled, go_on=goes_on)
         if merged.conflicts is None and settled is None:
             earlier.keep(self.gathered, thing, merged)
         return merged
 
     def _checked(self, after: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> ThingDraft:
-        """Record the rows that break a constraint after the merge."""
-        table = MergedTable(draft_state(after), thing, sides, merged.made)
-        found = without(violations(self.ctx, table), self.rows.get(after.name))
+        """Record the rows that break a constraint after the merge, with the three rows at their keys."""
+        found = violations(self.ctx, MergedTable(draft_state(after), thing, sides, merged.made))
+        found = without(found, self.rows.get(after.name))
         self.broken += found
         if found and not self.how.go_on:
-            self.breaking[after.name] = self._breaking(after, thing, sides, found)
+            schema = after.table_schema
+            table = _Table(after, thing, sides, schema, thing.rows or RowPolicy(self.how.strictness))
+            rows, how = table.decide(self.ctx, broken_keys(found, schema), self.how.settled.get(after.id))
+            self.breaking[after.name] = TableConflicts(after.name, after.id, rows, how, self.ctx)
         return after
-
-    def _breaking(
-        self, after: ThingDraft, thing: ThingMerge, sides: Sides, found: Sequence[Violation]
-    ) -> TableConflicts:
-        """The three rows at each key that breaks a constraint."""
-        assert after.schema is not None
-        policy, keys = thing.rows or RowPolicy(self.how.strictness), broken_keys(found, after.schema)
-        rows, how = decide_at(self.ctx, sides, after.schema, policy, keys, self.how.settled.get(after.id))
-        return TableConflicts(after.name, after.id, rows, how, self.ctx)
 
     def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
         """Read the table's states, and the changes leading to them, in one go before anything runs."""
@@ -323,7 +318,7 @@ class _Merging:
 
     def _read_sides(self, cx: Connection, draft: ThingDraft, thing: ThingMerge) -> Sides:
         """Read the sides. Each state knows the schemas of all objects."""
-        gathered = self.gathered
+        gathered, schema = self.gathered, draft.table_schema
         assert thing.ours is not None
         assert thing.theirs is not None
         ours = draft_state(replace(draft, schema=thing.ours.schema))
@@ -333,9 +328,8 @@ class _Merging:
         to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
         if gathered.backward and _shows_again(thing):
             to_theirs = None  # A dropped column's values are in no change, so the states are compared.
-        shared = self._schemas(cx, (ours, theirs, *base.states), (*(to_ours or ()), *(to_theirs or ()), *base.layers))
-        assert draft.schema is not None
-        shared[str(draft.schema.id)] = draft.schema
+        layers = (*(to_ours or ()), *(to_theirs or ()), *base.layers)
+        shared = {**schemas_for(self.ctx, cx, layers, ours, theirs, *base.states), str(schema.id): schema}
         ours, theirs = (replace(s, schemas=shared) for s in (ours, theirs))
         made = Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, self.target.pending())
         asked = thing.rows is not None and thing.rows.goes_by_time
@@ -347,15 +341,6 @@ class _Merging:
         heads = [history.head(cx, r.clock.head) for r in (self.gathered.ours, self.gathered.theirs)]
         ours, theirs = (h.finished_at if h else 0 for h in heads)
         return Times(paths.times_of(cx, objects_), ours, theirs)
-
-    def _schemas(self, cx: Connection, states: Sequence[TableState], layers: Sequence[Layer]) -> dict[str, Schema]:
-        known = {str(i): s for state in states for i, s in state.schemas.items()}
-        return schemas_for(self.ctx, cx, layers, known)
-
-    def _keep(self, merged: MergedRows, sides: Sides) -> None:
-        theirs = {x.object.id for x in sides.to_theirs or ()}
-        self.linked |= {o.stored.id for s in merged.statements for o in s.objects if o.stored.id in theirs}
-        self.made += merged.made
 
     # --- what later merges need ---
 

@@ -113,7 +113,7 @@ def _meet(ctx: Context, meeting: Meeting, schema: Schema, sides: Sides) -> bool:
     found = (*meeting.ours, *meeting.theirs)
     layers = (*found, *(Layer(0, o) for x in found for o in x.without))
     with ctx.catalog.read() as cx:
-        schemas = schemas_for(ctx, cx, found, sides.ours.schemas)
+        schemas = schemas_for(ctx, cx, found, sides.ours)
     known = replace(sides.ours, schemas=schemas, layers=layers)
     state, access = known.read_as(schema), ctx.access(layers, sides.pending)
     query = met_keys(meeting, state, schema.columns, access, Sources())

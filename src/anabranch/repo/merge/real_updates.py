@@ -15,7 +15,7 @@ from anabranch.plan.merge.columns import successor
 from anabranch.plan.merge.rules import RowPolicy, read_rules
 from anabranch.plan.merge.sides import ThingSide
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import schema_of
+from anabranch.repo.context.table_state import schemas_for
 from anabranch.repo.merge.constraints import unfit_keys
 from anabranch.repo.merge.merge_base import rows_at
 from anabranch.repo.merge.merged_rows import rows_differ, used_columns
@@ -88,11 +88,8 @@ class _Asking:
         """The base, and the side as both ours and theirs."""
         after = self.reader.table(side)
         base = rows_at(self.gathered.ancestor, {*side.ids, *old.ids}, replace(after, layers=(), row_count=0))
-        known = {i: s for state in (after, *base.states) for i, s in state.schemas.items()}
-        objects = [o for x in (*(layers or ()), *base.layers) for o in (x.object, *x.without)]
         with self.ctx.catalog.read() as cx:
-            more = schema_of(self.ctx, cx, {o.schema_id for o in objects if o.schema_id not in known})
-        shared = {**more, **known}
+            shared = schemas_for(self.ctx, cx, (*(layers or ()), *base.layers), after, *base.states)
         there = replace(after, schemas=shared)
         return Sides(base.knowing(shared), there, there, layers, layers, self.reader.pending())
 

@@ -262,5 +262,5 @@ class _ChangedTable:
         schema = self._schema(self.entry)
         assert schema is not None
         with self.ctx.catalog.read() as cx:
-            known = schemas_for(self.ctx, cx, layers, {})
+            known = schemas_for(self.ctx, cx, layers)
         return TableState(self.entry.thing_id, str(self.entry.thing_id), schema, 0, (), known)

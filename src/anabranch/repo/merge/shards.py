@@ -203,8 +203,7 @@ def _with_shards(
             objects = tuple(NewObject(x.object) for x in shard.layers if x.turn == turn)
             steps.append(Statement("update", objects, counts_of(objects)))
     outcome.linked |= {x.object.id for shard in linked for x in shard.layers}
-    schema = table.draft.schema
-    assert schema is not None
+    schema = table.draft.table_schema
     known, done = {str(schema.id): schema}, [o for shard in table.shards for o in shard.operations]
     made = replace(table.draft, statements=(*steps, *last), schemas=known, operations=operations_after(done))
     return replace(made, operations=with_writes(made), linked_schemas=frozenset(known))

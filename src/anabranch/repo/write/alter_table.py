@@ -51,7 +51,7 @@ class ColumnChange:
 
 def add_column(ctx: Context, table: ThingDraft, asked: NewColumn) -> ThingDraft:
     """Add a column; its default is computed once, for the existing rows."""
-    schema = schema_of(table)
+    schema = table.table_schema
     type_ = parse_type(asked.type)
     default = default_text(asked.default, asked.name)
     first = None if default is None else first_value(ctx, default, asked.name, type_)
@@ -65,7 +65,7 @@ def add_column(ctx: Context, table: ThingDraft, asked: NewColumn) -> ThingDraft:
 
 def drop_column(table: ThingDraft, name: str) -> ThingDraft:
     """Drop a column that no check and no clustering uses."""
-    schema = schema_of(table)
+    schema = table.table_schema
     column = schema.column(name)
     refuse_used(table, column, "dropped")
     if column.id in table.attributes.get("cluster_by", ()):
@@ -77,7 +77,7 @@ def drop_column(table: ThingDraft, name: str) -> ThingDraft:
 
 def rename_column(table: ThingDraft, old: str, new: str) -> ThingDraft:
     """Rename a column; its id, and so its values, stay."""
-    schema = schema_of(table)
+    schema = table.table_schema
     column = schema.column(old)
     if new == column.name:
         return table
@@ -94,7 +94,7 @@ def _with_rules_moved(table: ThingDraft, old: str, new: str | None) -> ThingDraf
 
 def alter_column(ctx: Context, table: ThingDraft, asked: ColumnChange, pending: Mapping[ObjectId, bytes]) -> ThingDraft:
     """Change a column's type, nullability, default and comment."""
-    schema = schema_of(table)
+    schema = table.table_schema
     column = schema.column(asked.name)
     changed = column
     if asked.type is not None:
@@ -126,7 +126,7 @@ def _comment(given: Any, name: str) -> str | None:
 
 def cluster_by(table: ThingDraft, columns: str | Sequence[str] | None) -> ThingDraft:
     """Choose the order in which rows are written from now on."""
-    return with_attributes(table, "alter partition", cluster_by=cluster_columns(schema_of(table), columns))
+    return with_attributes(table, "alter partition", cluster_by=cluster_columns(table.table_schema, columns))
 
 
 def cluster_columns(schema: Schema, columns: str | Sequence[str] | None) -> list[str]:
@@ -139,17 +139,11 @@ def cluster_columns(schema: Schema, columns: str | Sequence[str] | None) -> list
     return [str(c.id) for c in dict.fromkeys(chosen)]
 
 
-def schema_of(table: ThingDraft) -> Schema:
-    """The schema of a table's draft."""
-    assert table.schema is not None
-    return table.schema
-
-
 def _check_nullable(
     ctx: Context, table: ThingDraft, column: Column, nullable: bool, pending: Mapping[ObjectId, bytes]
 ) -> None:
     """Refuse nulls in a key, and NOT NULL for a column that has nulls."""
-    schema, state = schema_of(table), draft_state(table)
+    schema, state = table.table_schema, draft_state(table)
     if nullable and column.id in schema.key:
         raise InvalidRequest(f"column {column.name!r} is part of the key, which is never null", hint="leave it")
     if nullable or not column.nullable or not state.row_count:

@@ -84,9 +84,8 @@ def drop_check(table: ThingDraft, name: str) -> ThingDraft:
 
 def refuse_used(table: ThingDraft, column: Column, what: str) -> None:
     """Refuse to drop or rename a column that a check uses."""
-    assert table.schema is not None
     for name, condition in table.attributes.get("checks", {}).items():
-        if column in Expression.of(condition, None, f"check {name!r}").columns(table.schema):
+        if column in Expression.of(condition, None, f"check {name!r}").columns(table.table_schema):
             hint = f"drop the check first, and add it again after: drop_check({name!r})"
             raise InvalidRequest(f"column {column.name!r} can't be {what}: check {name!r} uses it", hint=hint)
 

@@ -15,7 +15,6 @@ from anabranch.plan.schema_change import with_key
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
-from anabranch.repo.write.alter_table import schema_of
 from anabranch.repo.write.insert import insert_rows
 from anabranch.repo.write.write import Write
 
@@ -24,7 +23,7 @@ def set_key(
     ctx: Context, table: ThingDraft, key: str | Sequence[str] | None, pending: Mapping[ObjectId, bytes]
 ) -> ThingDraft:
     """Rewrite the whole table under a new key, which must be unique and never null."""
-    schema, state = schema_of(table), draft_state(table)
+    schema, state = table.table_schema, draft_state(table)
     changed = with_key(schema, key_names(key))
     if changed.key == schema.key:
         return table
