@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
 from anabranch.model.changes import Counts
+from anabranch.model.commits import CommitHead
 from anabranch.model.content import ChangeReference
 from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.objects import NewObject
@@ -62,24 +63,38 @@ class How:
 
 
 @dataclass
-class Outcome:
-    """The result of merging one source."""
+class Merged:
+    """A merge that is computed but not published."""
 
-    conflicts: Conflicts
+    target: Target
+    parents: tuple[CommitHead, ...]
+    conflicts: Conflicts = field(default_factory=Conflicts)
     references: list[ChangeReference] = field(default_factory=list)
     linked: set[ObjectId] = field(default_factory=set)
     """Objects of theirs that the target now links."""
     made: list[NewObject] = field(default_factory=list)
     """Objects written so far; no commit links them yet."""
 
+    def leave_undescribed(self, tables: Iterable[ThingId]) -> None:
+        """Leave the difference to each further parent undescribed: states are compared where it matters.
 
-def merge_source(ctx: Context, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool) -> Outcome:
-    """Merge theirs into the target's draft. With conflicts, the draft is good only for looking at."""
+        It matters for what some source changed, and for what only ours did, which is new to every source.
+        """
+        drafted = (t.id for t in self.target.draft.things.values() if holds_rows(t.kind))
+        both = dict.fromkeys((*drafted, *tables))
+        self.references = [ChangeReference(t, n, None, None) for t in both for n in range(1, len(self.parents))]
+
+
+def merge_source(ctx: Context, target: Target, gathered: Gathered, how: How, number: int | None = None) -> Merged:
+    """Merge theirs into the target's draft. With conflicts, the draft is good only for looking at.
+
+    `number` is the source's among the further parents, if changes are to refer to it.
+    """
     with ctx.catalog.one_state():
         described = gathered.sides(how.strictness, how.rules)
     sides = with_real_updates(ctx, gathered, described, how.rules)
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
-    return apply_plan(ctx, target, gathered, how, plan, number if refers else None)
+    return apply_plan(ctx, target, gathered, how, plan, number)
 
 
 def apply_plan(
@@ -89,7 +104,7 @@ def apply_plan(
     how: How,
     plan: ThingsMerge,
     number: int | None = None,
-) -> Outcome:
+) -> Merged:
     """Apply to the target's draft what was decided about its things."""
     work = _Merging(ctx, target, gathered, how, number)
     work.run(plan)
@@ -140,9 +155,9 @@ class _Merging:
         with self.ctx.catalog.read() as cx:
             self._bind(cx, drafts)
 
-    def outcome(self, plan: ThingsMerge) -> Outcome:
+    def outcome(self, plan: ThingsMerge) -> Merged:
         found = Conflicts(self.rows, (*plan.conflicts, *self.clashes), tuple(self.broken), self.breaking, self.files)
-        return Outcome(found, self.references, self.linked, self.made)
+        return Merged(self.target, (self.target.parent,), found, self.references, self.linked, self.made)
 
     # --- one thing ---
 

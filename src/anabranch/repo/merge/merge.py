@@ -9,18 +9,16 @@ from anabranch.catalog import commits, history
 from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit, Origin
-from anabranch.model.content import ChangeReference
-from anabranch.model.tables import holds_rows
 from anabranch.plan.history import is_ancestor, lone_fork
 from anabranch.plan.merge.files import PREFIX
 from anabranch.plan.merge.rules import EVERYWHERE, check_strictness, read_rules
 from anabranch.repo.branches.provenance import brought_in, origins_at, resolve_origins
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import list_tables, table_state
-from anabranch.repo.merge.apply import How, Outcome, merge_source
+from anabranch.repo.merge.apply import How, Merged, merge_source
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.publish import CommitWords, Merged, PublishOptions, publish_content
+from anabranch.repo.merge.publish import CommitWords, PublishOptions, publish_content
 from anabranch.repo.merge.request import MergeRequest, MergeResult, default_message, diff_since, read_ends
 from anabranch.repo.merge.shards import merge_shards, read_shards
 from anabranch.repo.merge.sides import Target, gather
@@ -77,7 +75,7 @@ def work_out(
     ctx: Context, target: Target, sources: Sequence[Position], how: How, *, stop_at_conflicts: bool = True
 ) -> Merged:
     """Merge the sources into the target's draft, in the order given."""
-    merged = Merged(target, (), Conflicts(), [], set(), [])
+    merged = Merged(target, (target.parent,))
     try:
         _check_rules(ctx, target, sources, how)
         _merge_all(ctx, merged, sources, how, stop_at_conflicts)
@@ -88,7 +86,7 @@ def work_out(
         raise
     merged.parents = (target.parent, *(h for h in heads if h))
     if len(sources) > 1:
-        merged.references = _untold(merged, len(sources))
+        merged.leave_undescribed(r.thing_id for r in merged.references)
     return merged
 
 
@@ -108,7 +106,7 @@ def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: H
     for n, source in enumerate(sources, 1):
         with ctx.catalog.read() as cx:
             gathered = gather(ctx, cx, target, source, fork)
-        _add(merged, merge_source(ctx, target, gathered, how, n, refers=True))
+        _add(merged, merge_source(ctx, target, gathered, how, n))
         target.merged.append(source)
         if merged.conflicts and stop_at_conflicts:
             break
@@ -129,7 +127,7 @@ def _check_rules(ctx: Context, target: Target, sources: Sequence[Position], how:
     read_rules(how.rules, sides)  # type: ignore[arg-type]
 
 
-def _add(merged: Merged, found: Outcome) -> None:
+def _add(merged: Merged, found: Merged) -> None:
     both = merged.conflicts
     merged.conflicts = Conflicts(
         {**both.tables, **found.conflicts.tables},
@@ -141,16 +139,6 @@ def _add(merged: Merged, found: Outcome) -> None:
     merged.references += found.references
     merged.linked |= found.linked
     merged.made += found.made
-
-
-def _untold(merged: Merged, sources: int) -> list[ChangeReference]:
-    """Leave the difference to each of several sources undescribed: states are compared where it matters.
-
-    It matters for what some source changed, and for what only ours did, which is new to every source.
-    """
-    drafted = [t.id for t in merged.target.draft.things.values() if holds_rows(t.kind)]
-    tables = dict.fromkeys((*drafted, *(r.thing_id for r in merged.references)))
-    return [ChangeReference(t, n, None, None) for t in tables for n in range(1, sources + 1)]
 
 
 def _merge_into(attempts: Attempts, asked: MergeRequest, target: Target, sources: Sequence[Position]) -> MergeResult:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.catalog import history
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, MergeConflict
-from anabranch.model.clock import Clock, Position
+from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, Origin
 from anabranch.model.types import can_widen
 from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.apply import How, merge_source
+from anabranch.repo.merge.apply import How, Merged, merge_source
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.publish import CommitWords, Merged, PublishOptions, publish_content
+from anabranch.repo.merge.publish import CommitWords, PublishOptions, publish_content
 from anabranch.repo.merge.sides import Gathered, Target, around, target_at
 
 
@@ -74,15 +73,11 @@ def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
 
 def work_out_pick(ctx: Context, target: Target, picked: Picked) -> Merged:
     """Merge a change into the target's draft, without publishing it."""
-    merged = Merged(target, (target.parent,), Conflicts(), [], set(), [])
     with ctx.catalog.one_state(), ctx.catalog.read() as cx:
-        ends: Sequence[Clock] = [history.clock(cx, p) for p in (picked.base, picked.theirs)]
-        gathered = around(ctx, cx, target, ends[0], ends[1])
+        gathered = around(ctx, cx, target, history.clock(cx, picked.base), history.clock(cx, picked.theirs))
         if gathered.backward:
             _refuse_narrower(cx, gathered, picked)
-    found = merge_source(ctx, target, gathered, picked.how, 0, refers=False)
-    merged.conflicts, merged.linked, merged.made = found.conflicts, found.linked, found.made
-    return merged
+    return merge_source(ctx, target, gathered, picked.how)
 
 
 def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None:

@@ -1,4 +1,4 @@
-"""A merge or pick that is computed but not published, and how to publish it."""
+"""Publish a merge or pick that was computed."""
 
 from __future__ import annotations
 
@@ -9,27 +9,13 @@ from typing import Any
 from anabranch.catalog import commits
 from anabranch.catalog.moves import HeadMoved
 from anabranch.errors import AnabranchError, OutcomeUnknown
-from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
-from anabranch.model.content import ChangeReference, Content, Publication
-from anabranch.model.ids import CommitId, ObjectId, new_id
-from anabranch.model.objects import NewObject
+from anabranch.model.commits import BranchHead, Commit, Origin
+from anabranch.model.content import Content, Publication
+from anabranch.model.ids import CommitId, new_id
 from anabranch.plan.commit import content_of
 from anabranch.repo.commit.commit import keep_draft_readable, publish_checked, publish_found_out
+from anabranch.repo.merge.apply import Merged
 from anabranch.repo.merge.attempts import Attempts
-from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.sides import Target
-
-
-@dataclass
-class Merged:
-    """A merge that is computed but not published."""
-
-    target: Target
-    parents: tuple[CommitHead, ...]
-    conflicts: Conflicts
-    references: list[ChangeReference]
-    linked: set[ObjectId]
-    made: list[NewObject]
 
 
 @dataclass(frozen=True)

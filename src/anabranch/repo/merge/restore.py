@@ -17,9 +17,8 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import find_table
 from anabranch.repo.merge.apply import How, apply_plan
 from anabranch.repo.merge.attempts import Attempts
-from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.pick import read_target
-from anabranch.repo.merge.publish import CommitWords, Merged, publish_content
+from anabranch.repo.merge.publish import CommitWords, publish_content
 from anabranch.repo.merge.sides import Ancestor, Gathered, SideReader, Target
 
 
@@ -37,8 +36,7 @@ def _attempt(attempts: Attempts, table: str, to: str, on: str | None, message: s
         target = read_target(ctx, cx, on)
         then = history.clock(cx, resolve(ctx, cx, to))
         gathered, plan = _plan(ctx, cx, target, then, find_table(ctx, cx, then, table).id)
-    found = apply_plan(ctx, target, gathered, How(), plan)
-    merged = Merged(target, (target.parent,), Conflicts(), [], found.linked, found.made)
+    merged = apply_plan(ctx, target, gathered, How(), plan)
     return publish_content(attempts, merged, CommitWords(message, author), "restore")
 
 

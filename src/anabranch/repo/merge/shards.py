@@ -20,8 +20,7 @@ from anabranch.plan.commit import Statement, ThingDraft
 from anabranch.plan.merge.sides import ThingSide
 from anabranch.plan.path import Stretch, find_path
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.apply import How, Outcome, draft_of, operations_after, with_writes
-from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.apply import How, Merged, draft_of, operations_after, with_writes
 from anabranch.repo.merge.file_clashes import has_clashes
 from anabranch.repo.merge.sides import SideReader, Target
 from anabranch.repo.merge.united_files import FileSides, unite_files
@@ -67,9 +66,9 @@ def read_shards(
     return _ShardReader(ctx, cx, target, fork).run(sources)
 
 
-def merge_shards(ctx: Context, target: Target, found: Shards, how: How) -> Outcome | None:
+def merge_shards(ctx: Context, target: Target, found: Shards, how: How) -> Merged | None:
     """Unite what the sources did with the target's draft; None if it takes more than uniting."""
-    outcome = Outcome(Conflicts(), found.references)
+    outcome = Merged(target, (target.parent,), references=found.references)
     drafts = [_united(ctx, table, how, outcome) for table in found.tables]
     united = [draft for draft in drafts if draft is not None]
     if len(united) < len(drafts) or any(d.kind == "files" and has_clashes(ctx, d) for d in united):
@@ -181,7 +180,7 @@ def _sharded(base: SideReader, ours: SideReader, shards: Sequence[Shard]) -> Sha
     return ShardedTable(draft, tuple(shards), FileSides(base.table(side), draft.base, to_ours, layers))
 
 
-def _united(ctx: Context, table: ShardedTable, how: How, outcome: Outcome) -> ThingDraft | None:
+def _united(ctx: Context, table: ShardedTable, how: How, outcome: Merged) -> ThingDraft | None:
     """A table with all that the sources did; None if files that met don't go together."""
     if table.meeting is None:
         return _with_shards(table, table.shards, (), outcome)
@@ -194,7 +193,7 @@ def _united(ctx: Context, table: ShardedTable, how: How, outcome: Outcome) -> Th
 
 
 def _with_shards(
-    table: ShardedTable, linked: Sequence[Shard], last: tuple[Statement, ...], outcome: Outcome
+    table: ShardedTable, linked: Sequence[Shard], last: tuple[Statement, ...], outcome: Merged
 ) -> ThingDraft:
     """A table with what some sources did, in their order, step by step, and what became of the rest."""
     steps = []
