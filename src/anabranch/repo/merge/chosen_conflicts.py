@@ -61,6 +61,18 @@ def engine_for(ctx: Context, table: RowsInConflict, spark_reason: str | None) ->
     return ctx.engines.pick(work, f"conflicts of {table.table!r}")
 
 
+def others_than(gone: pa.Table, rows: pa.Table, key: Sequence[str]) -> pa.Table:
+    """The rows whose keys are not among those of others."""
+    known = set(tuples(gone, key))
+    return rows.filter(pa.array([k not in known for k in tuples(rows, key)], pa.bool_()))
+
+
+def as_decided(rows: list[dict[str, Any]], found: pa.Table, how: three_way.Decision) -> pa.Table:
+    """Rows that were decided one by one, in the form of those that a merge found."""
+    names = [name for name, _ in decided_rows.pairs(how)]
+    return pa.Table.from_pylist(rows, pa.schema([(name, found.schema.field(name).type) for name in names]))
+
+
 def tuples(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
     """The values of some columns, one tuple per row."""
     return list(zip(*(objects_of(rows.column(n)) for n in names), strict=True))

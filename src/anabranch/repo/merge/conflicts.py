@@ -98,16 +98,13 @@ class TableConflicts(Relation):
 
         from anabranch.arrow.types import arrow_type
 
-        found = self.rows(**chosen)
-        columns: dict[str, Any] = {
-            name: pa.array([row["key"][key.name] for row in found], arrow_type(type_))
-            for key, (name, type_) in zip(self._keys, self.key_columns, strict=True)
-        }
-        for name in _WORDS:
-            columns[name] = pa.array([row[name] for row in found], pa.string())
-        for name in _SIDES:
-            columns[name] = pa.array([_text(row[name]) for row in found], pa.string())
-        return pa.table(columns)
+        names = (*_WORDS, *_SIDES)
+        found = [
+            {_apart(k): v for k, v in row["key"].items()} | {name: _text(row[name]) for name in names}
+            for row in self.rows(**chosen)
+        ]
+        fields = [(name, arrow_type(type_)) for name, type_ in self.key_columns]
+        return pa.Table.from_pylist(found, pa.schema([*fields, *((name, pa.string()) for name in names)]))
 
     @property
     def key_columns(self) -> tuple[tuple[str, DataType], ...]:
@@ -127,11 +124,9 @@ class TableConflicts(Relation):
         import pyarrow as pa
 
         from anabranch.queries.decided_rows import conflicts_among
-        from anabranch.repo.merge.chosen_conflicts import tuples
+        from anabranch.repo.merge.chosen_conflicts import others_than
 
-        keys = [str(k) for k in self.decision.schema.key_ids]
-        known = set(tuples(settled, keys))
-        others = self.decided.filter(pa.array([k not in known for k in tuples(self.decided, keys)], pa.bool_()))
+        others = others_than(settled, self.decided, [str(k) for k in self.decision.schema.key_ids])
         part = conflicts_among(settled, self.decision).select(others.column_names).cast(others.schema)
         return replace(self, decided=pa.concat_tables([others, part]))
 

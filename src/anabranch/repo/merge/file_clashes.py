@@ -15,14 +15,13 @@ from anabranch.plan.commit import ThingDraft, draft_state, objects_of
 from anabranch.plan.merge.files import FILE_FOLDER, rule_for
 from anabranch.plan.merge.rules import RowPolicy
 from anabranch.plan.merge.sides import Side, ThingConflict
-from anabranch.queries import decided_rows
 from anabranch.queries.three_way import KIND, STAYS, conflict_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.clashes import find_clashes, inserted_paths
 from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.tree_rows import key_table
-from anabranch.repo.merge.chosen_conflicts import tuples
+from anabranch.repo.merge.chosen_conflicts import as_decided, others_than
 from anabranch.repo.merge.file_level import rules_of
 from anabranch.repo.merge.merged_rows import decide_at
 from anabranch.repo.merge.row_sides import MergedRows, Sides
@@ -92,10 +91,7 @@ def with_drops(
     rows = found.to_pylist()
     for row in rows:
         row.update({KIND: None, STAYS: 0, **{conflict_of(c): 0 for c in how.cells}})
-    names = [name for name, _ in decided_rows.pairs(how)]
-    gone = pa.table({name: pa.array([row[name] for row in rows], found.schema.field(name).type) for name in names})
-    if settled is None or settled.column_names != names:
+    gone = as_decided(rows, found, how)
+    if settled is None or settled.column_names != gone.column_names:
         return gone
-    known = set(tuples(gone, keys.column_names))
-    others = settled.filter(pa.array([key not in known for key in tuples(settled, keys.column_names)], pa.bool_()))
-    return pa.concat_tables([others.cast(gone.schema), gone])
+    return pa.concat_tables([others_than(gone, settled, keys.column_names).cast(gone.schema), gone])

@@ -17,13 +17,14 @@ from anabranch.model.schema import Schema
 from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, rule_for
 from anabranch.plan.merge.rules import EVERYWHERE, RowPolicy
 from anabranch.plan.refs_forest import added_since
-from anabranch.queries import decided_rows, three_way
+from anabranch.queries import three_way
 from anabranch.queries.three_way import KIND, OURS, SIDES, STAYS, THEIRS, Decision, conflict_of, value_of
 from anabranch.queries.three_way import there as there_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.block_writer import BlockWriter
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.tree_rows import key_table, row_of
+from anabranch.repo.merge.chosen_conflicts import as_decided
 from anabranch.repo.merge.file_moves import FileMoves
 from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.row_sides import MergedRows, Sides
@@ -133,9 +134,7 @@ class _FileLevel:
         for row in rows:
             self._decide(row)
         rows += self._follow() if self.followed else []
-        names = [name for name, _ in decided_rows.pairs(self.decision)]
-        columns = {name: pa.array([row[name] for row in rows], conflicts.schema.field(name).type) for name in names}
-        return pa.table(columns)
+        return as_decided(rows, conflicts, self.decision)
 
     def _decide(self, row: dict[str, Any]) -> None:
         base, ours, theirs = stored = [self._side(row, side) for side in SIDES]

@@ -25,7 +25,7 @@ from anabranch.queries import decided_rows
 from anabranch.queries.query import Rows, reading_of
 from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflict_of, there, value_of
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.chosen_conflicts import chosen_rows, engine_for, tuples
+from anabranch.repo.merge.chosen_conflicts import as_decided, chosen_rows, engine_for, others_than, tuples
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
 from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
 from anabranch.repo.write.assigned_values import constant_for
@@ -132,10 +132,8 @@ def _replaced(known: pa.Table | None, rows: pa.Table, schema: Schema) -> pa.Tabl
     """Settled rows, with newer ones in place of those with the same key."""
     if known is None or known.schema.names != rows.schema.names:
         return rows
-    keys = [str(k) for k in schema.key_ids]
-    new = set(tuples(rows, keys))
-    old = pa.array([key not in new for key in tuples(known, keys)], pa.bool_())
-    return pa.concat_tables([known.filter(old).cast(rows.schema), rows])
+    old = others_than(rows, known, [str(k) for k in schema.key_ids])
+    return pa.concat_tables([old.cast(rows.schema), rows])
 
 
 @dataclass(frozen=True)
@@ -162,9 +160,7 @@ class _Resolving:
         for n, row in enumerate(rows):
             given = {c: column[n] for c, column in values.items()}
             count += self._settle(row, given)
-        names = [name for name, _ in decided_rows.pairs(self.table.decision)]
-        columns = {name: pa.array([row[name] for row in rows], chosen.schema.field(name).type) for name in names}
-        return pa.table(columns), count
+        return as_decided(rows, chosen, self.table.decision), count
 
     def _values(self, rows: pa.Table) -> dict[Column, list[Any]]:
         """The values given: an expression's, computed for each row, or a constant."""

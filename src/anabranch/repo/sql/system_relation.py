@@ -143,6 +143,4 @@ class SystemRequest:
 
 def rows_table(columns: Columns, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Rows as an Arrow table of the given types."""
-    found = list(rows)
-    arrays = [pa.array([row[name] for row in found], arrow_type(type_)) for name, type_ in columns]
-    return pa.table(dict(zip((name for name, _ in columns), arrays, strict=True)))
+    return pa.Table.from_pylist(list(rows), pa.schema([(name, arrow_type(type_)) for name, type_ in columns]))
