@@ -88,7 +88,7 @@ MANY_PARAMETERS = {
     # One line of the façade each, which has the same keywords.
     "formats/rules/request.py": "make_request",
     "repo/commit/open_commit.py": "start",
-    "repo/merge/cherry_pick.py": "cherry_pick",
+    "repo/merge/pick.py": "cherry_pick",
     "repo/sql/sql.py": "run_script",
 }
 """Functions that may take more parameters: a value that holds some of them is mostly the missing idea."""

@@ -34,8 +34,7 @@ from anabranch.jobs.function_file import loaded_from_files
 from anabranch.jobs.inputs import Pin
 from anabranch.jobs.lease import only_one
 from anabranch.jobs.output import JobOutput, publish_output
-from anabranch.jobs.past_jobs import FACT, facts_of, last_commit, pins_of
-from anabranch.jobs.remembered import to_remember
+from anabranch.jobs.past_jobs import FACT, facts_of, last_commit, pins_of, to_remember
 from anabranch.jobs.request import JobRequest
 from anabranch.objects import workplaces
 from anabranch.plan.shards import read_shard_by

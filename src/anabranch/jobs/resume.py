@@ -8,8 +8,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.function_file import load_function
 from anabranch.jobs.job import Job, JobResult
-from anabranch.jobs.past_jobs import commit_of
-from anabranch.jobs.remembered import request_of
+from anabranch.jobs.past_jobs import commit_of, request_of
 
 if TYPE_CHECKING:
     from anabranch.repo.repository import Repository

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from anabranch.catalog import objects, repositories
 from anabranch.catalog.repositories import RepositoryRecord
@@ -22,7 +24,6 @@ from anabranch.objects.soundness import Soundness
 from anabranch.plan.engine import EngineSetting
 from anabranch.repo.context.arguments import check_words
 from anabranch.repo.context.context import Context, RowCache, default_author
-from anabranch.repo.context.forks import start_anew_after_fork
 from anabranch.repo.context.spark_copies import SparkCopies
 from anabranch.settings import Settings
 
@@ -218,3 +219,21 @@ def _run_sql(*given: Any) -> Any:
     from anabranch.repo.sql.sql import run_in
 
     return run_in(*given)
+
+
+_opened: WeakValueDictionary[int, Context] = WeakValueDictionary()
+
+
+def start_anew_after_fork(ctx: Context) -> None:
+    """Keep an open repository usable in forked processes."""
+    _opened[id(ctx)] = ctx
+
+
+def _start_anew() -> None:
+    for ctx in list(_opened.values()):
+        ctx.catalog.start_anew()
+        ctx.engines.start_anew()
+
+
+if hasattr(os, "register_at_fork"):  # Not on Windows.
+    os.register_at_fork(after_in_child=_start_anew)

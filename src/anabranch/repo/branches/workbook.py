@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anabranch.catalog import jobs, leases, runs
+from anabranch.catalog import facts, history, jobs, leases, runs
 from anabranch.catalog.leases import Ending
 from anabranch.objects.workplaces import Workplace
+from anabranch.plan.history import is_ancestor
 from anabranch.repo.branches import jobs as past_jobs
-from anabranch.repo.branches.facts import find_facts
+from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.context import Context
 
 if TYPE_CHECKING:
@@ -82,3 +83,11 @@ class Workbook:
         """Release a lease."""
         with self.ctx.catalog.write() as cx:
             leases.end_lease(cx, self.ctx.record.id, name, holder)
+
+
+def find_facts(ctx: Context, key: str, at: str | None) -> list[tuple[str, Any]]:
+    """List the commits reachable from a ref that carry a fact, newest first, with its value."""
+    with ctx.catalog.read() as cx:
+        head, lines = resolve(ctx, cx, at), history.Lines(cx)
+        found = facts.commits_with(cx, ctx.record.id, key)
+        return [(hash_, value) for position, hash_, value in found if is_ancestor(lines, position, head)]

@@ -22,7 +22,7 @@ from anabranch.model.files import FileStat
 from anabranch.model.ids import new_id
 from anabranch.model.paths import all_folders, check_path, folders_above, is_below
 from anabranch.repo.files.held import FindHeld, Held
-from anabranch.repo.files.ignored import read_ignored
+from anabranch.repo.files.local import read_ignored
 from anabranch.repo.files.manifest import KnownFile, Manifest, Taken, read_manifest
 
 MANIFEST = ".ana-manifest"

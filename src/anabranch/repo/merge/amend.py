@@ -15,8 +15,7 @@ from anabranch.repo.commit.open_commit import OpenCommit, working_set
 from anabranch.repo.context.arguments import check_date, check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.publish import CommitWords
-from anabranch.repo.merge.remake import remake
-from anabranch.repo.merge.staged_commit import commit_unseen
+from anabranch.repo.merge.side_branch import commit_unseen, remake
 
 
 @dataclass(frozen=True)

@@ -112,8 +112,8 @@ def apply_plan(
 
 
 @dataclass(frozen=True)
-class _Table:
-    """A table whose rows are merged."""
+class _RowsToMerge:
+    """The rows of a table that are to be merged."""
 
     draft: ThingDraft
     thing: ThingMerge
@@ -263,7 +263,7 @@ class _Merging:
         # Rows that break a constraint are listed along with conflicts; to find them, the merge carries on with ours.
         may_break = may_be_broken(draft_state(draft), thing)
         goes_on = self.how.go_on or may_break or is_files
-        table = _Table(draft, thing, sides, schema, policy)
+        table = _RowsToMerge(draft, thing, sides, schema, policy)
         merged = self._merged_rows(table, goes_on, settled)
         if is_files:
             merged = self._without_clashes(table, merged, settled)
@@ -283,7 +283,7 @@ class _Merging:
         after = _after(draft, merged, sides)
         return after if is_files else self._checked(after, thing, sides, merged)
 
-    def _without_clashes(self, table: _Table, merged: MergedRows, settled: pa.Table | None) -> MergedRows:
+    def _without_clashes(self, table: _RowsToMerge, merged: MergedRows, settled: pa.Table | None) -> MergedRows:
         """Merge again without the files that a chosen side drops; files that are folders, too, are noted."""
         sides = table.sides
         found = file_clashes(self.ctx, _after(table.draft, merged, sides), merged, sides, self.target.pending())
@@ -298,7 +298,7 @@ class _Merging:
             self.ctx.discard(merged.made)
         return self._merged_rows(table, True, with_drops(self.ctx, sides, table.schema, chosen, settled))
 
-    def _merged_rows(self, table: _Table, goes_on: bool, settled: pa.Table | None) -> MergedRows:
+    def _merged_rows(self, table: _RowsToMerge, goes_on: bool, settled: pa.Table | None) -> MergedRows:
         """Merge the rows, or reuse what an earlier attempt made of them."""
         earlier, sides, thing = self.how.earlier, table.sides, table.thing
         found = earlier.find(self.ctx, self.gathered, thing, sides) if settled is None else None
@@ -321,7 +321,7 @@ class _Merging:
         self.broken += found
         if found and not self.how.go_on:
             schema = after.table_schema
-            table = _Table(after, thing, sides, schema, thing.rows or RowPolicy(self.how.strictness))
+            table = _RowsToMerge(after, thing, sides, schema, thing.rows or RowPolicy(self.how.strictness))
             rows, how = table.decide(self.ctx, broken_keys(found, schema), self.how.settled.get(after.id))
             self.breaking[after.name] = TableConflicts(after.name, after.id, rows, how, self.ctx)
         return after

@@ -17,9 +17,8 @@ from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.pick import Picked, parent_of, pick, read_target, short, work_out_pick
 from anabranch.repo.merge.publish import CommitWords, publish_content
-from anabranch.repo.merge.remake import remake
 from anabranch.repo.merge.revert import refuse_dependents, undoing
-from anabranch.repo.merge.side_branch import side_branch
+from anabranch.repo.merge.side_branch import remake, side_branch
 
 
 @dataclass(frozen=True)

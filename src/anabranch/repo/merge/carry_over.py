@@ -10,7 +10,7 @@ from anabranch.repo.commit.open_commit import OpenCommit
 from anabranch.repo.context.arguments import check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.open_sequence import OpenSequence, SequenceRequest, start_carrying
-from anabranch.repo.merge.staged_commit import commit_unseen
+from anabranch.repo.merge.side_branch import commit_unseen
 
 _STRICTNESS = "disjoint"
 """Anything both sides touched is a conflict, even if equal: as with two writers, no counter loses an increment."""

@@ -1,4 +1,7 @@
-"""Merge the files of two branches: paths that both touched are merged as files, the rest as rows of the tree."""
+"""Merge the files of two branches: paths that both touched are merged as files, the rest as rows of the tree.
+
+A file that one side moved while the other wrote to it is found by the writes that its references carry.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import pyarrow as pa
 
 from anabranch.model.files import BLOCKS, GIVEN, BlockRef, FileRow
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import StoredObject
+from anabranch.model.objects import NewObject, StoredObject
 from anabranch.model.schema import Schema
 from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, rule_for
 from anabranch.plan.merge.rules import EVERYWHERE, RowPolicy
@@ -23,9 +26,10 @@ from anabranch.queries.three_way import there as there_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.block_writer import BlockWriter
 from anabranch.repo.files.blocks import BlockReader
+from anabranch.repo.files.clashes import inserted_paths
+from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.tree_rows import key_table, row_of
 from anabranch.repo.merge.chosen_conflicts import as_decided
-from anabranch.repo.merge.file_moves import FileMoves
 from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.row_sides import MergedRows, Sides
 
@@ -218,3 +222,35 @@ class _FileLevel:
             row[conflict_of(c)] = 0
             value = getattr(result, c.name) if result is not None else row[value_of(c, OURS)]
             row[str(c.id)] = [ref._asdict() for ref in value] if c.id == BLOCKS.id and result is not None else value
+
+
+@dataclass
+class FileMoves:
+    """Where each side now has a file that the base has elsewhere; searched among the paths that side added."""
+
+    ctx: Context
+    sides: Sides
+    reader: BlockReader
+    _added: dict[str, list[FileRow]] = field(default_factory=dict)
+
+    def find(self, side: str, base: FileRow) -> FileRow | None:
+        """The side's file that holds all writes of one that is gone there, its references expanded."""
+        wanted = {ref.key for ref in base.blocks}
+        holds = (row for row in self._rows(side) if wanted.issubset(ref.key for ref in row.blocks))
+        return next(holds, None)
+
+    def _rows(self, side: str) -> list[FileRow]:
+        if side not in self._added:
+            rows = self._added_rows(side)
+            self._added[side] = [r._replace(blocks=self.reader.leaves(r.blocks, r.path)) for r in rows if r.name]
+        return self._added[side]
+
+    def _added_rows(self, side: str) -> list[FileRow]:
+        layers = {OURS: self.sides.to_ours, THEIRS: self.sides.to_theirs}[side]
+        state = {OURS: self.sides.ours, THEIRS: self.sides.theirs}[side]
+        tree = FileTree(self.ctx, lambda: state, self.reader, None, self.sides.pending)
+        if layers is None:
+            return tree.rows_below("")
+        made = [NewObject(x.object) for x in layers]
+        paths = inserted_paths(self.ctx, made, state.schema, self.sides.pending)
+        return list(tree.rows_at(paths).values())

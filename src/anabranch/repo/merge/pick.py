@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from anabranch.catalog import history
+from anabranch.catalog import commits, history
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, Origin
 from anabranch.model.types import can_widen
+from anabranch.plan.merge.rules import check_strictness
 from anabranch.repo.branches.provenance import origins_at
-from anabranch.repo.branches.refs import need_branch
+from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How, Merged, merge_source
 from anabranch.repo.merge.attempts import Attempts
@@ -123,3 +125,33 @@ def parent_of(cx: Connection, commit: Position, number: int | None, what: str) -
 def short(commit: Any) -> str:
     """A commit as error messages name it."""
     return f"{commit.hash[:8]} ({commit.message.splitlines()[0]})" if commit.message else str(commit.hash[:8])
+
+
+def cherry_pick(
+    ctx: Context,
+    commit: str,
+    on: str | None,
+    parent: int | None,
+    rules: Mapping[str, str],
+    strictness: str,
+    message: str | None,
+    author: str | None,
+) -> Commit | None:
+    """Repeat a commit's change; the new commit keeps its message and names it as provenance."""
+    with ctx.catalog.read() as cx:
+        position = resolve(ctx, cx, commit)
+        described = commits.describe(cx, [position])[0]
+        what = f"cherry-pick of {short(described)}"
+        base = parent_of(cx, position, parent, what)
+    how = How(check_strictness(strictness), rules)
+    asked = Picked(
+        base,
+        position,
+        what,
+        message or described.message,
+        author or described.author,
+        "cherry-pick",
+        (described.hash,),
+        how,
+    )
+    return pick(ctx, on, asked)

@@ -27,7 +27,7 @@ from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflic
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.chosen_conflicts import as_decided, chosen_rows, engine_for, others_than, tuples
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
-from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
+from anabranch.repo.merge.row_work import rule_tree, unproven_rule
 from anabranch.repo.write.assigned_values import constant_for
 from anabranch.settings import GIVEN_CONTENT_LIMIT_BYTES
 

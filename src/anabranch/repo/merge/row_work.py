@@ -1,25 +1,29 @@
-"""Prepare a merge of rows: choose the engine, and parse SQL rules for it."""
+"""Prepare a merge of rows: choose the engine, and parse SQL rules for it: expressions over base, ours and theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
 from anabranch.model.layers import chained
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.texts import shortened
+from anabranch.model.types import DataType
 from anabranch.plan.engine import Work
 from anabranch.plan.merge.rules import RowPolicy, Rule
 from anabranch.proven.expression import Expression
+from anabranch.queries.query import Query, aliased, null_of, select, subquery
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
 from anabranch.repo.merge.row_sides import Sides
-from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
-from anabranch.repo.read.conditions import not_in_duck
+from anabranch.repo.read.conditions import not_in_duck, unproven
+from anabranch.repo.write.assigned_values import cast_for, refuse_type, unproven_cast
 
 
 @dataclass(frozen=True)
@@ -77,3 +81,38 @@ def lacking_columns(
 
 def _has_sql(policy: RowPolicy, column: Column) -> bool:
     return column.id in policy.rules and policy.rules[column.id].word == "expression"
+
+
+_NO_SCHEMA: Any = "rule"
+
+
+def rule_schema(column: Column) -> Schema:
+    """The schema that a rule for a column sees: base, ours and theirs."""
+    named = tuple(replace(column, id=column.id, name=n) for n in ("base", "ours", "theirs"))
+    return Schema(_NO_SCHEMA, named, ())
+
+
+def unproven_rule(rule: Expression, column: Column, what: str) -> str | None:
+    """Name what only Spark can do in a rule; refuse one whose type doesn't fit the column's."""
+    schema = rule_schema(column)
+    return unproven([rule], schema) or unproven_cast(rule, schema, column, what)
+
+
+def rule_tree(rule: Expression, column: Column, engine: Engine, what: str) -> Any:
+    """A rule as the engine takes it, cast to the column's type."""
+    if engine.in_process:
+        tree, source = rule.for_duck(rule_schema(column))
+    else:
+        tree, source = rule.tree(what), _spark_type(rule, column, engine, what)
+    refuse_type(column, source, what)
+    return cast_for(tree, source, column, engine)
+
+
+def _spark_type(rule: Expression, column: Column, engine: Engine, what: str) -> DataType | None:
+    nothing = select([aliased(null_of(c.type), c.name) for c in rule_schema(column)])
+    query = Query(select([aliased(rule.for_spark(), "v")], subquery(nothing, "r")), {}, dict(rule.args))
+    try:
+        (found,) = engine.types(query)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{what}: {error.message}", hint=error.hint, column=column.name) from error
+    return found

@@ -11,7 +11,7 @@ from anabranch.errors import NotFound
 from anabranch.model.names import SYSTEM_NAMESPACE
 from anabranch.repo.sql import system_files as on_files
 from anabranch.repo.sql import system_listings as listings
-from anabranch.repo.sql import system_origins as origins
+from anabranch.repo.sql import system_listings as origins
 from anabranch.repo.sql import system_past as past
 from anabranch.repo.sql.system_relation import SystemRequest, SystemTable
 

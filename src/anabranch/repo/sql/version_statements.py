@@ -16,9 +16,9 @@ from anabranch.repo.branches.listing import list_tags
 from anabranch.repo.branches.log import show, show_changes
 from anabranch.repo.commit.open_commit import working_set
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.cherry_pick import cherry_pick
 from anabranch.repo.merge.merge import merge
 from anabranch.repo.merge.open_merge import list_merges, newest_merge, start_merge
+from anabranch.repo.merge.pick import cherry_pick
 from anabranch.repo.merge.preview import preview
 from anabranch.repo.merge.request import MergeRequest
 from anabranch.repo.merge.restore import restore

@@ -140,7 +140,7 @@ class MergeVerbs(OpenedRepository):
 
             asked = SequenceRequest("cherry-pick", on, None, parent, False, rules or {}, strictness, message, author)
             return run_sequence(self._ctx, asked, commit)
-        from anabranch.repo.merge.cherry_pick import cherry_pick
+        from anabranch.repo.merge.pick import cherry_pick
 
         return cherry_pick(self._ctx, commit, on, parent, rules or {}, strictness, message, author)
 

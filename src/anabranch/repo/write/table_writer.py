@@ -132,7 +132,7 @@ class TableWriter(Table):
 
     def set_key(self, key: str | Sequence[str] | None) -> None:
         """Give the table another key, or none; its rows are checked, and rewritten in key order."""
-        from anabranch.repo.write.set_key import set_key
+        from anabranch.repo.write.alter_table import set_key
 
         self._transaction.alter(self._thing, lambda table: set_key(self._ctx, table, key, self._pending))
 
