@@ -68,7 +68,12 @@ def start_local(master: str, settings: dict[str, Any]) -> SparkSession:
         [*(f"--conf {quote(f'{k}={v}')}" for k, v in settings.items()), "pyspark-shell"]
     )
     os.environ["SPARK_TESTING"] = "1"  # how PySpark is told to take any free port instead of 15002
-    return SparkSession.builder.remote(master).getOrCreate()
+    before = os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = str(ROOT)  # where workers find functions of tests, as those of a classic session do
+    try:
+        return SparkSession.builder.remote(master).getOrCreate()
+    finally:
+        os.environ["PYTHONPATH"] = before
 
 
 class FarServer:

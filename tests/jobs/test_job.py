@@ -43,6 +43,7 @@ def rows(repo: ab.Repository, table: str) -> list[dict[str, Any]]:
     return sorted(found, key=str)
 
 
+@pytest.mark.connect
 def test_a_job_over_a_table_is_one_commit_with_provenance_and_is_reused(repo: ab.Repository) -> None:
     head = repo.show("main").hash
     job = repo.job(doubled, inputs={"words": "words"}, output="main", table="twice", key="id", shards=3)
@@ -57,6 +58,7 @@ def test_a_job_over_a_table_is_one_commit_with_provenance_and_is_reused(repo: ab
     assert repo.workbook.place("").names() == []
 
 
+@pytest.mark.connect
 def test_files_are_dealt_to_shards_and_appended_in_their_order(repo: ab.Repository) -> None:
     done = repo.job(lines, inputs={"docs": files("raw/*.txt")}, table="lines", key=["path", "n"], shards=4).run()
     assert len(rows(repo, "lines")) == 21
@@ -136,6 +138,7 @@ def test_a_job_is_resumed_by_the_function_of_its_file_and_tells_what_failed_last
     assert rows(repo, "sizes") == [{"n": n, "size": 2 * n} for n in range(3)]
 
 
+@pytest.mark.connect
 def test_what_a_worker_can_not_load_is_told(
     repo: ab.Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def jobs_started(spark: Any) -> int:
     return len(spark.sparkContext.statusTracker().getJobIdsForGroup())
 
 
+@pytest.mark.connect
 def test_a_pipeline_of_spark_runs_unmodified_and_again_without_a_spark_job(tmp_path: Path, spark: Any) -> None:
     with ab.init(tmp_path / "shop", spark=spark, author="ann") as repo:
         with repo.commit("main", "load") as tx:

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from anabranch.engines.spark_code import check_executors
+from anabranch.engines.spark_sessions import functions_of
 
 _RESULT = "shard bigint, manifest string"
 _SAMPLED_ROWS = 100_000
@@ -49,28 +50,23 @@ def is_failure_of_spark(error: BaseException) -> bool:
 
 def reason_of(error: BaseException) -> str:
     """What a failure of Spark says, in a line: the error of a Python worker, or else the first line."""
-    lines = str(error).splitlines() or [type(error).__name__]
-    begins = next((n for n, line in enumerate(lines) if line.strip().startswith("Traceback (most recent")), None)
-    told = (
-        (line.strip() for line in lines[begins + 1 :] if not line.startswith(" ")) if begins is not None else iter(())
-    )
-    return next((line for line in told if line), lines[0])
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    begins = next((n for n, line in enumerate(lines) if "Traceback (most recent call last)" in line), len(lines))
+    return next((line for line in lines[begins + 1 :] if not line.startswith(" ")), lines[0].strip())
 
 
 def hashed_shard(frame: Any, columns: Sequence[str], shards: int) -> Any:
     """A row's shard, by a checksum of its values' text: Spark's own hash differs between versions."""
-    from pyspark.sql import functions as f
-
+    f = functions_of(frame.sparkSession)
     text = f.concat_ws("\x1f", *(f.coalesce(f.col(_quoted(c)).cast("string"), f.lit("\x1e")) for c in columns))
     return f.pmod(f.crc32(text.cast("binary")), f.lit(shards)).cast("int")
 
 
 def ranged_shard(frame: Any, column: str, shards: int) -> Any:
     """A row's shard, by the range that its value is in: neighbours stay together."""
-    from pyspark.sql import functions as f
-
     from anabranch.plan.shards import range_bounds
 
+    f = functions_of(frame.sparkSession)
     found = frame.select(f.col(_quoted(column)).alias("v")).where("v IS NOT NULL")
     count = found.count()
     if count > _SAMPLED_ROWS:  # of all parts alike: the first rows of sorted ones would be the lowest

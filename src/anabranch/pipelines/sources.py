@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import InvalidRequest
+from anabranch.frames.relation import Relation
 from anabranch.jobs.dealt import Pinned, pin
 from anabranch.jobs.inputs import DatasetInput, Pin, pin_input, repository_of
 from anabranch.pipelines.datasets import Dataset, Pipeline
+from anabranch.repo.read.sql_result import SqlResult
 
 if TYPE_CHECKING:
     from anabranch.repo.read.table import Table
@@ -66,10 +68,7 @@ class RunState:
 
 def in_form(rows: Any, frames: str) -> Any:
     """Convert a table or SQL result to the form that a function takes; frames stay as they are."""
-    convert: Callable[[], Any] | None = getattr(rows, frames, None)
-    if convert is not None and hasattr(rows, "arrow") and hasattr(rows, "pandas"):
-        return convert()
-    return rows
+    return getattr(rows, frames)() if isinstance(rows, Relation) else rows
 
 
 def rows_to_write(state: RunState, dataset: Dataset, result: Any) -> Any:
@@ -93,8 +92,6 @@ def rows_of(result: Any, dataset: Dataset) -> Any:
     if result is None:
         hint = "let it return a DataFrame, a table or rows"
         raise InvalidRequest(f"dataset {dataset.name!r} returned nothing", hint=hint)
-    if hasattr(result, "engine") and hasattr(result, "arrow"):
-        return result.spark() if result.engine == "spark" else result.arrow()
-    if hasattr(result, "layout") and hasattr(result, "arrow"):  # a table of a repository
-        return result.arrow()
-    return result
+    if isinstance(result, SqlResult) and result.engine == "spark":
+        return result.spark()
+    return result.arrow() if isinstance(result, Relation) else result
