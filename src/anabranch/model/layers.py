@@ -247,6 +247,11 @@ def chained(*parts: Sequence[Layer]) -> Layers:
     return reduce(Layers.over, parts, Layers())
 
 
+def with_exceptions(layers: Sequence[Layer]) -> Layers:
+    """Layers, and the exceptions that they have: all that is read of them."""
+    return chained(layers, [Layer(0, o) for x in layers for o in x.without])
+
+
 def _bytes(layer: Layer) -> int:
     """The bytes that a scan of a layer may read."""
     return layer.object.members.size_bytes if layer.object.members else layer.object.size_bytes

@@ -13,7 +13,8 @@ from anabranch.model.clock import Clock
 from anabranch.model.content import Content, Publication
 from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
-from anabranch.model.objects import Layer, contents_of, size_of
+from anabranch.model.layers import chained, with_exceptions
+from anabranch.model.objects import Layer, contents_of
 from anabranch.model.paths import join_path
 from anabranch.plan.commit import (
     Draft,
@@ -25,14 +26,13 @@ from anabranch.plan.commit import (
     objects_of,
     writes_rows_only,
 )
-from anabranch.plan.engine import Work
 from anabranch.plan.path import Leg, find_path
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.query import Sources, limited
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import files_state, schemas_for
 from anabranch.repo.files.concurrent_files import files_on_top
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.conditions import pick_engine, reading
 
 _NAMED_AT_MOST = 3
 
@@ -123,16 +123,14 @@ def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, .
     """Some of the keys that both touched; None if there are none."""
     own = tuple(Layer(1, o.stored) for o in objects_of(table))
     state = draft_state(table)
-    exceptions = [Layer(0, o) for x in others for o in x.without]
-    layers = (*own, *others, *exceptions)
+    layers = chained(own, with_exceptions(others))
     state = replace(state, schemas=schemas_for(ctx, cx, others, state), layers=layers)
     pending = contents_of(objects_of(table))
     columns = state.schema.columns
     query = met_keys(Meeting(others, own, rows=True), state, columns, ctx.access(layers, pending), Sources())
     if query is None:
         return None
-    work = Work(size_of(layers), not_in_duck=not_in_duck(state.schema.key_columns, table.name))
-    engine = ctx.engines.pick(work, f"rows of {table.name!r} that others changed, too")
+    engine = pick_engine(ctx, state, f"rows of {table.name!r} that others changed, too", state.schema.key_columns)
     with reading(ctx, state):
         found = engine.fetch(limited(query, _NAMED_AT_MOST))
     if not found.num_rows:

@@ -20,7 +20,6 @@ from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
-from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries.blame import COLUMN, Attribution
@@ -32,7 +31,7 @@ from anabranch.repo.compare.blame_segments import Story, read_story
 from anabranch.repo.compare.blame_trace import Trace
 from anabranch.repo.compare.table_past import open_past, refuse_taken_names
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
+from anabranch.repo.read.conditions import keys_in, not_in_duck, reading, rendered_test, unproven, where_of
 from anabranch.repo.read.look_up import key_row
 from anabranch.repo.read.scan import scan
 from anabranch.repo.read.table import EVERYTHING, Selection
@@ -81,7 +80,7 @@ def blame(ctx: Context, table: str, at: str | None, asked: BlameRequest) -> Blam
     with ctx.catalog.read() as cx:
         past = open_past(ctx, cx, table, at)
         keys = None if asked.key is None else key_row(past.state, asked.key)
-        test = None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
+        test = where_of(chosen.where, chosen.args)
         name = None if asked.column is None else past.state.schema.column(asked.column).name
         story = read_story(past)
     rows = BlamedRows(asked.cells or name is not None, keys, test, name, chosen.limit)
@@ -262,7 +261,7 @@ class Blame(Relation):
         """The requested rows, with the turns in which they last changed."""
         wanted = None
         if self._asked.key is not None:
-            wanted = Keys(Rows(self._asked.key), table_range(self._asked.key, self._state.schema.key_columns))
+            wanted = keys_in(self._asked.key, self._state.schema.key_columns)
         trace = self._trace(engine)
         last = trace.last(wanted, sources) if self._asked.cells else trace.newest(wanted, sources)
         rows = self._rows(engine, read, wanted, sources)

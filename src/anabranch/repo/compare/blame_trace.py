@@ -11,13 +11,13 @@ from anabranch.engines.engine import Engine
 from anabranch.model.clock import Position
 from anabranch.model.objects import Layer, around, may_meet
 from anabranch.model.schema import Column, Schema
-from anabranch.objects.parquet import table_range
 from anabranch.queries.blame import Attribution, Followed
 from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import Query, Rows, Sources
 from anabranch.queries.scan import Keys
 from anabranch.repo.compare.blame_segments import Made, Merge, Rekeyed, Segment, Story
 from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import keys_in
 from anabranch.repo.read.scan import scan
 
 
@@ -98,7 +98,7 @@ class Trace:
         """The keys in layers, fetched at once since they are few."""
         state = segment.state.read_as(self.schema)
         rows = self.engine.fetch(touched_keys(Path(layers, None, state), self.ctx.access(layers), Sources()))
-        return Keys(Rows(rows), table_range(rows, state.schema.key_columns))
+        return keys_in(rows, state.schema.key_columns)
 
     def _is_gone(self, made: Made) -> bool:
         """Whether an object changed only columns that no longer exist."""

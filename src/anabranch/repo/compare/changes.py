@@ -15,11 +15,11 @@ from anabranch.errors import InvalidRequest
 from anabranch.frames.relation import Relation
 from anabranch.model.clock import Position
 from anabranch.model.ids import SchemaId
+from anabranch.model.layers import with_exceptions
 from anabranch.model.objects import Layer, may_meet, size_of
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
-from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.plan.history import is_ancestor
 from anabranch.plan.path import Leg, Stretch, find_path
@@ -45,7 +45,7 @@ from anabranch.repo.compare.table_past import Past, are_one, ids_of, open_past, 
 from anabranch.repo.compare.two_states import Kin, ends_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of
-from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
+from anabranch.repo.read.conditions import keys_in, not_in_duck, reading, rendered_test, unproven, where_of
 from anabranch.repo.read.look_up import key_row
 from anabranch.repo.read.scan import scan
 from anabranch.repo.read.table import Selection
@@ -287,8 +287,7 @@ class Changes(Relation):
 
     @cached_property
     def _where(self) -> Expression | None:
-        chosen = self._selection
-        return None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
+        return where_of(self._selection.where, self._selection.args)
 
     @cached_property
     def _shape(self) -> Shape:
@@ -320,8 +319,7 @@ class Changes(Relation):
 
     @cached_property
     def _access(self) -> Access:
-        layers = self._everything.layers
-        return self._ctx.access((*layers, *(Layer(0, o) for x in layers for o in x.without)))
+        return self._ctx.access(with_exceptions(self._everything.layers))
 
     # --- the query ---
 
@@ -368,7 +366,7 @@ class Changes(Relation):
         """The key asked for, if it is the key that identifies rows here."""
         if self._key is None or state.schema.key_ids != self._schema.key_ids:
             return None
-        return Keys(Rows(self._key), table_range(self._key, self._schema.key_columns))
+        return keys_in(self._key, self._schema.key_columns)
 
     def _before(
         self,
@@ -386,7 +384,7 @@ class Changes(Relation):
         columns = tuple(dict.fromkeys((*state.schema.key_columns, *self._shape.columns)))
         if wanted is None and sum(x.object.row_count for x in acting) <= FEED_KEYS_LIMIT:
             found = engine.fetch(touched_keys(Path(acting, None, state), self._access, Sources()))
-            wanted = Keys(Rows(found), table_range(found, state.schema.key_columns))
+            wanted = keys_in(found, state.schema.key_columns)
         before = piece.before.read_as(state.schema)
         return scan(self._ctx, before, before.schema.own(columns), self._access, keys=wanted, sources=sources)
 

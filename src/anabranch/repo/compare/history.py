@@ -17,10 +17,9 @@ from anabranch.model.commits import Commit
 from anabranch.model.equality import are_equal
 from anabranch.model.ids import ThingId
 from anabranch.model.listings import Listing
-from anabranch.model.objects import Layer, StoredObject, may_meet, size_of
+from anabranch.model.objects import Layer, StoredObject, may_meet
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
-from anabranch.plan.engine import Work
 from anabranch.plan.merge.pairing import paired_by_name
 from anabranch.repo.branches.log import things_named
 from anabranch.repo.branches.refs import resolve
@@ -29,10 +28,12 @@ from anabranch.repo.compare.table_past import Past, are_one, open_past
 from anabranch.repo.context.arguments import check_limit, check_text
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.conditions import keys_in, pick_engine, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from anabranch.queries.query import Query
 
 _PAGE = 64
 _COMMIT_SHOWN = ("commit.id", "commit.author", "commit.finished_at", "commit.message")
@@ -239,14 +240,15 @@ class _Row:
         if not near:
             return set()
         state = TableState(self.past.state.id, self.past.state.name, version.schema, 0, near, {**schemas})
-        engine, sources = self._engine(state, size_of(near)), Sources()
+        sources = Sources()
         query = turns_holding(state, near, self.past.ctx.access(near), sources, sources.add(Rows(version.key)))
-        with reading(self.past.ctx, state):
-            return set(engine.fetch(query).column(0).to_pylist())
+        return set(self._fetch(state, query).column(0).to_pylist())
 
-    def _engine(self, state: TableState, size_bytes: int) -> Any:
-        work = Work(size_bytes, not_in_duck=not_in_duck(state.schema, state.name))
-        return self.past.ctx.engines.pick(work, f"the history of a row of {state.name!r}")
+    def _fetch(self, state: TableState, query: Query) -> pa.Table:
+        """Run a query over the layers of a state."""
+        engine = pick_engine(self.past.ctx, state, f"the history of a row of {state.name!r}")
+        with reading(self.past.ctx, state):
+            return engine.fetch(query)
 
     # --- what they did to it ---
 
@@ -293,17 +295,16 @@ class _Row:
         if state is None or version is None:
             return None
         from anabranch.frames.output import to_dicts
+        from anabranch.queries.scan import near_layers
         from anabranch.repo.read.scan import scan
 
         shown = state.read_as(schema)
         keys = _keys_for(shown, version)
         if keys is None:
             return None
-        layers = [x for x in shown.layers if may_meet(x.object.key_range, keys.key_range)]
-        engine = self._engine(shown, size_of(layers))
-        query = scan(self.past.ctx, shown, shown.schema.own(schema.columns), self.past.ctx.access(layers), keys=keys)
-        with reading(self.past.ctx, shown):
-            found = to_dicts(engine.fetch(query))
+        near = replace(shown, layers=near_layers(shown, keys))
+        query = scan(self.past.ctx, near, near.schema.own(schema.columns), self.past.ctx.access(near.layers), keys=keys)
+        found = to_dicts(self._fetch(near, query))
         return found[0] if found else None
 
     # --- where the table had another key ---
@@ -330,8 +331,7 @@ class _Row:
         query = scan(self.past.ctx, shown, columns, self.past.ctx.access(shown.layers), sources=sources)
         query = at_keys(query, after.schema, sources.add(keys.source))
         names = {str(c.id): str(c.id) for c in own}
-        with reading(self.past.ctx, shown):
-            found = self._engine(shown, size_of(shown.layers)).fetch(picked_columns(query, names))
+        found = self._fetch(shown, picked_columns(query, names))
         if found.num_rows == 1:
             self.know(shown.schema, found)
 
@@ -349,9 +349,6 @@ def _keys_for(state: TableState, version: _Version) -> Any:
     import pyarrow as pa
 
     from anabranch.arrow.types import arrow_type
-    from anabranch.objects.parquet import table_range
-    from anabranch.queries.query import Rows
-    from anabranch.queries.scan import Keys
 
     columns = state.schema.key_columns
     try:
@@ -359,7 +356,7 @@ def _keys_for(state: TableState, version: _Version) -> Any:
     except pa.ArrowInvalid:
         return None
     rows = pa.table({str(c.id): v for c, v in zip(columns, values, strict=True)})
-    return Keys(Rows(rows), table_range(rows, columns))
+    return keys_in(rows, columns)
 
 
 def _differing(schema: Schema, before: Row | None, after: Row | None) -> list[str]:

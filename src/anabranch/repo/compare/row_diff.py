@@ -14,12 +14,11 @@ from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.frames.output import to_dicts
 from anabranch.model.equality import are_equal
-from anabranch.model.layers import chained
-from anabranch.model.objects import Layer, may_meet
+from anabranch.model.layers import chained, with_exceptions
+from anabranch.model.objects import may_meet
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
-from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import difference
@@ -31,7 +30,7 @@ from anabranch.repo.compare.row_diff_output import row_diff_columns, wide_table
 from anabranch.repo.compare.table_past import refuse_taken_names
 from anabranch.repo.compare.two_states import Ends
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
+from anabranch.repo.read.conditions import keys_in, not_in_duck, reading, rendered_test, unproven, where_of
 from anabranch.repo.read.look_up import key_row
 from anabranch.repo.read.scan import ReadAs, scan, scan_as
 
@@ -229,14 +228,14 @@ class RowChanges:
 
     def arrow(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
         """The changed rows in Spark's form, in memory."""
-        condition = _condition(where, args)
+        condition = where_of(where, args)
         engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
         with reading(self.ctx, self._all_layers()):
             return engine.fetch(self._long(engine, key, condition))
 
     def spark(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> DataFrame:
         """The changed rows in Spark's form, as a DataFrame."""
-        engine, condition = self.ctx.engines.spark(), _condition(where, args)
+        engine, condition = self.ctx.engines.spark(), where_of(where, args)
         unproven([condition] if condition else [], self.schema)  # Refuses unknown names.
         return engine.frame(self._long(engine, key, condition))
 
@@ -257,7 +256,7 @@ class RowChanges:
         self, key: Any, where: str | None, args: Mapping[str, Any] | None, limit: int | None
     ) -> tuple[pa.Table, list[Column], bool]:
         """Whole rows before and after, their columns, and whether a key relates them."""
-        condition = _condition(where, args)
+        condition = where_of(where, args)
         engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
         with reading(self.ctx, self._all_layers()):
             if limit is not None and self.ends.by_changes and self.ends.layers and key is None and condition is None:
@@ -290,7 +289,7 @@ class RowChanges:
             if layers
         ]
         found = engine.fetch(difference.first_keys(sides, self.schema, count))
-        return Keys(q.Rows(found), table_range(found, self.schema.key_columns))
+        return keys_in(found, self.schema.key_columns)
 
     def _ordered(self, query: q.Query, keyed: bool) -> q.Query:
         return changes.ordered(query, [str(k) for k in self.schema.key_ids]) if keyed else query
@@ -301,7 +300,7 @@ class RowChanges:
             self._refuse_without_key(engine, "key=" if key is not None else "where=")
         if key is not None:
             rows = key_row(self._after, key)
-            keys = Keys(q.Rows(rows), table_range(rows, self.schema.key_columns))
+            keys = keys_in(rows, self.schema.key_columns)
         elif self.ends.by_changes:
             keys = self._changed_keys(engine)
         else:
@@ -325,7 +324,7 @@ class RowChanges:
         ids = [str(k) for k in self.schema.key_ids]
         in_memory = None if compared.rows is None else compared.rows.select(ids)
         found = engine.fetch(difference.keys_of(compared.query, self.schema)) if in_memory is None else in_memory
-        return Keys(q.Rows(found), table_range(found, self.schema.key_columns))
+        return keys_in(found, self.schema.key_columns)
 
     def _matching(self, engine: Engine, keys: Keys, where: Expression) -> Keys:
         """The keys whose row before or after meets a condition."""
@@ -338,7 +337,7 @@ class RowChanges:
             chosen = changes.selected_keys(query, read, self.schema, alias, test)
             found.append(engine.fetch(replace(chosen, args=dict(where.args))))
         both = pa.concat_tables(found).group_by([str(k) for k in self.schema.key_ids]).aggregate([])
-        return Keys(q.Rows(both), table_range(both, self.schema.key_columns))
+        return keys_in(both, self.schema.key_columns)
 
     def _was_shown(self, column: Column) -> bool:
         return column in ROW_ID or self.ends.before.schema.written_as(column) is not None
@@ -426,8 +425,7 @@ class RowChanges:
         return not any(engine.fetch(one).num_rows for one in (nulls, changes.repeated_keys(keys, schema, 1)))
 
     def _access(self) -> Any:
-        exceptions = [Layer(0, o) for x in self.ends.layers for o in x.without]
-        layers = chained(self.ends.before.layers, self.ends.after.layers, self.ends.layers, exceptions)
+        layers = chained(self.ends.before.layers, self.ends.after.layers, with_exceptions(self.ends.layers))
         return self.ctx.access(layers, self.ends.pending)
 
     def _all_layers(self) -> TableState:
@@ -446,10 +444,6 @@ def _counted(compared: Compared) -> dict[str, tuple[int, int]] | None:
         by_kind.column("count_all").to_pylist(), by_kind.column(f"{difference.CELLS}_sum").to_pylist(), strict=True
     )
     return {kind: (int(rows), int(cells or 0)) for kind, (rows, cells) in zip(kinds, numbers, strict=True)}
-
-
-def _condition(where: str | None, args: Mapping[str, Any] | None) -> Expression | None:
-    return Expression.of(where, args or {}, "where=") if where is not None else None
 
 
 def _shaped(query: q.Query, schema: Schema, cells: Sequence[Column]) -> Any:

@@ -29,17 +29,15 @@ from anabranch.model.paths import (
     split_path,
 )
 from anabranch.model.tables import TableState
-from anabranch.objects.parquet import table_range
 from anabranch.plan.merge.files import properties_of
 from anabranch.plan.refs_forest import added_since
-from anabranch.queries.query import Rows
-from anabranch.queries.scan import Keys, near_layers
+from anabranch.queries.scan import near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.file_frames import FileForm, FileFrames, check_form, stat_table
 from anabranch.repo.files.held import held_by_commit
 from anabranch.repo.files.tree_rows import key_table, rows_of
-from anabranch.repo.read.conditions import reading
+from anabranch.repo.read.conditions import keys_in, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.read.table import Table, make_selection
 
@@ -176,7 +174,7 @@ class FileTree:
         return {row.address: row for row in found}
 
     def _rows_of_keys(self, state: TableState, keys: pa.Table) -> TreeRows:
-        limited = Keys(Rows(keys), table_range(keys, state.schema.key_columns))
+        limited = keys_in(keys, state.schema.key_columns)
         layers = near_layers(state, limited)
         if not layers or not keys.num_rows:
             return []

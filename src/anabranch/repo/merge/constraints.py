@@ -16,12 +16,10 @@ from anabranch.arrow.types import arrow_type
 from anabranch.engines.engine import Engine
 from anabranch.frames.output import to_dicts
 from anabranch.model.ids import ObjectId
-from anabranch.model.layers import chained
-from anabranch.model.objects import Layer, NewObject, contents_of, size_of
+from anabranch.model.layers import chained, with_exceptions
+from anabranch.model.objects import NewObject, contents_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
-from anabranch.objects.parquet import table_range
-from anabranch.plan.engine import Work
 from anabranch.plan.merge.things import ThingMerge
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
@@ -34,7 +32,7 @@ from anabranch.repo.context.kept_expressions import kept
 from anabranch.repo.merge.chosen_conflicts import tuples
 from anabranch.repo.merge.conflicts import TableConflicts, Violation
 from anabranch.repo.merge.row_sides import Sides
-from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
+from anabranch.repo.read.conditions import keys_in, pick_engine, reading, rendered
 from anabranch.repo.read.scan import ReadAs, scan, scan_as
 
 _SHOWN_AT_MOST = 1_000
@@ -55,10 +53,9 @@ def violations(ctx: Context, merged: MergedTable) -> list[Violation]:
     wanted = list(_wanted(merged.state, merged.thing))
     if not wanted:
         return []
-    schema, name = merged.state.schema, merged.state.name
     tests = [w.check for w in wanted if w.check is not None]
-    work = Work(size_of(merged.sides.paths), unproven=unproven(tests, schema), not_in_duck=not_in_duck(schema, name))
-    engine = ctx.engines.pick(work, f"checking merged rows of {name!r}")
+    touched = replace(merged.state, layers=merged.sides.paths)
+    engine = pick_engine(ctx, touched, f"checking merged rows of {merged.state.name!r}", tested=tests)
     plan = _Checking(ctx, engine, merged)
     with reading(ctx, merged.state):
         return [v for w in wanted for v in plan.broken(w)]
@@ -86,8 +83,8 @@ def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Vi
     states = [s for s in both if s.read_as(schema).schema.key_ids != schema.key_ids]
     if not states or not schema.has_key:
         return []
-    work = Work(sum(size_of(s.layers) for s in states), not_in_duck=not_in_duck(schema.key_columns, name))
-    engine = ctx.engines.pick(work, f"rows of {name!r} under another key")
+    read = TableState(sides.ours.id, name, schema, 0, chained(*(s.layers for s in states)))
+    engine = pick_engine(ctx, read, f"rows of {name!r} under another key", schema.key_columns)
     found = []
     for state in states:
         with reading(ctx, state):
@@ -200,13 +197,12 @@ class _Checking:
         if query is None:
             return Keys(Rows(broken_keys((), self.schema)), None)
         found = self.engine.fetch(query)
-        return Keys(Rows(found), table_range(found, self.schema.key_columns))
+        return keys_in(found, self.schema.key_columns)
 
     def _access(self) -> Access:
         sides = self.merged.sides
-        exceptions = [Layer(0, o) for x in sides.paths for o in x.without]
         made: dict[ObjectId, bytes] = contents_of(self.merged.made)
-        layers = chained(self.merged.state.layers, sides.paths, exceptions)
+        layers = chained(self.merged.state.layers, with_exceptions(sides.paths))
         return self.ctx.access(layers, {**sides.pending, **made})
 
 

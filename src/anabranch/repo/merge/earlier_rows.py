@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from anabranch.catalog import history, paths
 from anabranch.model.clock import Position
 from anabranch.model.ids import ThingId
-from anabranch.model.objects import Layer, NewObject, size_of
+from anabranch.model.layers import with_exceptions
+from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema
-from anabranch.plan.engine import Work
 from anabranch.plan.history import is_ancestor
 from anabranch.plan.merge.things import ThingMerge, ThingSide
 from anabranch.plan.path import find_path
@@ -20,7 +20,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schemas_for
 from anabranch.repo.merge.row_sides import MergedRows, Sides
 from anabranch.repo.merge.sides import Gathered
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.conditions import pick_engine, reading
 
 _Key = tuple[tuple[Position, ...], Position, ThingId]
 
@@ -111,7 +111,7 @@ def _are_apart(ctx: Context, moved: tuple[Layer, ...], thing: ThingMerge, sides:
 
 def _meet(ctx: Context, meeting: Meeting, schema: Schema, sides: Sides) -> bool:
     found = (*meeting.ours, *meeting.theirs)
-    layers = (*found, *(Layer(0, o) for x in found for o in x.without))
+    layers = with_exceptions(found)
     with ctx.catalog.read() as cx:
         schemas = schemas_for(ctx, cx, found, sides.ours)
     known = replace(sides.ours, schemas=schemas, layers=layers)
@@ -119,7 +119,7 @@ def _meet(ctx: Context, meeting: Meeting, schema: Schema, sides: Sides) -> bool:
     query = met_keys(meeting, state, schema.columns, access, Sources())
     if query is None:
         return False
-    work = Work(size_of(layers), not_in_duck=not_in_duck(schema.key_columns, sides.ours.name))
-    engine = ctx.engines.pick(work, f"rows of {sides.ours.name!r} that the branch changed meanwhile")
+    what = f"rows of {state.name!r} that the branch changed meanwhile"
+    engine = pick_engine(ctx, state, what, schema.key_columns)
     with reading(ctx, state):
         return bool(engine.fetch(limited(query, 1)).num_rows)

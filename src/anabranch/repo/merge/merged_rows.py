@@ -11,7 +11,7 @@ import pyarrow as pa
 from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
 from anabranch.model.ids import new_write_id
-from anabranch.model.layers import chained
+from anabranch.model.layers import chained, with_exceptions
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
@@ -129,8 +129,7 @@ class _RowMerge:
 
     @cached_property
     def access(self) -> Access:
-        exceptions = [Layer(0, o) for x in self.sides.paths for o in x.without]
-        layers = chained(self.sides.paths, exceptions, *(s.layers for s in self.sides.states))
+        layers = chained(with_exceptions(self.sides.paths), *(s.layers for s in self.sides.states))
         return self.ctx.access(layers, self.sides.pending)
 
     @cached_property

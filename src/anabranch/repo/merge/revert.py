@@ -14,10 +14,10 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.ids import ObjectId, ThingId
-from anabranch.model.objects import Layer, size_of
+from anabranch.model.layers import chained, with_exceptions
+from anabranch.model.objects import Layer
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import Entry, TableState, holds_rows
-from anabranch.plan.engine import Work
 from anabranch.plan.history import is_ancestor
 from anabranch.plan.merge.columns import have_equal_columns
 from anabranch.plan.path import Leg, find_path
@@ -25,13 +25,13 @@ from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.path_fold import Path, labelled_keys, touched_keys
 from anabranch.queries.query import UPDATE, Rows, Sources
-from anabranch.queries.scan import Access, Keys
+from anabranch.queries.scan import Keys
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of, schemas_for, table_state
 from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.pick import Picked, parent_of, pick, short
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.conditions import pick_engine, reading
 from anabranch.repo.read.scan import ReadAs, scan_as
 
 _NAMED_AT_MOST = 5
@@ -149,9 +149,8 @@ class _ChangedTable:
             return []
         makers = self._makers()
         state = self._state((*mine, *after))
-        engine = self._engine(state, (*mine, *after))
-        access = self._access((*mine, *after))
-        with reading(self.ctx, replace(state, layers=(*mine, *after))):
+        engine, access = self._engine(state), self.ctx.access(with_exceptions(state.layers))
+        with reading(self.ctx, state):
             query = met_keys(Meeting(after, mine, rows=True), state, state.schema.columns, access, Sources())
             keys = engine.fetch(query) if query else None
             keys = self._differing(engine, keys) if keys is not None and keys.num_rows else keys
@@ -202,9 +201,9 @@ class _ChangedTable:
     def _differs(self, layers: Sequence[Layer], columns: Sequence[Column] | None = None) -> bool:
         """Whether a row these layers touch is not as the commit left it; with `columns`, whether any was updated."""
         state = self._state(layers)
-        engine = self._engine(state, layers)
-        with reading(self.ctx, replace(state, layers=tuple(layers))):
-            keys = engine.fetch(touched_keys(Path(tuple(layers), None, state), self._access(layers), Sources()))
+        engine, access = self._engine(state), self.ctx.access(with_exceptions(layers))
+        with reading(self.ctx, state):
+            keys = engine.fetch(touched_keys(Path(tuple(layers), None, state), access, Sources()))
             return bool(self._differing(engine, keys, columns).num_rows)
 
     def _differing(self, engine: Engine, keys: pa.Table, columns: Sequence[Column] | None = None) -> pa.Table:
@@ -218,8 +217,9 @@ class _ChangedTable:
             return keys
         shown = [c for c in schema if columns is None or any(c.ids & x.ids for x in columns)]
         read = tuple(dict.fromkeys((*schema.key_columns, *shown)))
-        access = self._access((*then.layers, *head.layers))
-        with reading(self.ctx, replace(head, layers=(*then.layers, *head.layers))):
+        layers = chained(then.layers, head.layers)
+        access = self.ctx.access(with_exceptions(layers))
+        with reading(self.ctx, replace(head, layers=layers)):
             old, new = (
                 scan_as(self.ctx, ReadAs(s, schema, read), access, sources, Keys(Rows(keys), None))
                 for s in (then, head)
@@ -237,12 +237,8 @@ class _ChangedTable:
 
     # --- reading ---
 
-    def _engine(self, state: TableState, layers: Sequence[Layer]) -> Engine:
-        work = Work(size_of(layers), not_in_duck=not_in_duck(state.schema.columns, state.name))
-        return self.ctx.engines.pick(work, f"what depends on a change of {state.name!r}")
-
-    def _access(self, layers: Sequence[Layer]) -> Access:
-        return self.ctx.access((*layers, *(Layer(0, o) for x in layers for o in x.without)))
+    def _engine(self, state: TableState) -> Engine:
+        return pick_engine(self.ctx, state, f"what depends on a change of {state.name!r}")
 
     def _entry_at(self, position: Position) -> Entry | None:
         with self.ctx.catalog.read() as cx:
@@ -263,4 +259,4 @@ class _ChangedTable:
         assert schema is not None
         with self.ctx.catalog.read() as cx:
             known = schemas_for(self.ctx, cx, layers)
-        return TableState(self.entry.thing_id, str(self.entry.thing_id), schema, 0, (), known)
+        return TableState(self.entry.thing_id, str(self.entry.thing_id), schema, 0, tuple(layers), known)

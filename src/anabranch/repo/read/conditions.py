@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, Corrupt, InvalidRequest, Unavailable
 from anabranch.model.layers import Bounds, as_layers
+from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
+from anabranch.plan.engine import Work
 from anabranch.repo.context.context import Context
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from anabranch.engines.engine import Engine
     from anabranch.proven.expression import Expression
     from anabranch.queries.scan import Keys
@@ -37,6 +41,37 @@ def not_in_duck(columns: Iterable[Column], table: str) -> str | None:
     """Name the first column that DuckDB can't hold."""
     found = next((c for c in columns if c.type.only_spark), None)
     return f"column {found.name!r} of table {table!r} is {found.type}, which DuckDB can't hold" if found else None
+
+
+def pick_engine(
+    ctx: Context,
+    state: TableState,
+    what: str,
+    columns: Iterable[Column] | None = None,
+    tested: Sequence[Expression] = (),
+) -> Engine:
+    """Choose the engine that reads a table, or some of its columns; `tested` are users' expressions over it."""
+    held = not_in_duck(state.schema if columns is None else columns, state.name)
+    work = Work(size_of(state.layers), unproven=unproven(tested, state.schema), not_in_duck=held)
+    return ctx.engines.pick(work, what)
+
+
+def where_of(where: str | None, args: Mapping[str, Any] | None, what: str = "where=") -> Expression | None:
+    """A user's condition, if there is one."""
+    if where is None:
+        return None
+    from anabranch.proven.expression import Expression
+
+    return Expression.of(where, args or {}, what)
+
+
+def keys_in(rows: pa.Table, columns: Sequence[Column]) -> Keys:
+    """Keys in memory, to look rows up by."""
+    from anabranch.objects.parquet import table_range
+    from anabranch.queries.query import Rows
+    from anabranch.queries.scan import Keys
+
+    return Keys(Rows(rows), table_range(rows, columns))
 
 
 def rendered(expression: Expression, engine: Engine, schema: Schema) -> Any:
@@ -93,16 +128,13 @@ def keys_source(state: TableState, values: Sequence[Any]) -> Keys | None:
     import pyarrow as pa
 
     from anabranch.arrow.types import arrow_type
-    from anabranch.objects.parquet import table_range
-    from anabranch.queries.query import Rows
-    from anabranch.queries.scan import Keys
 
     (column,) = state.schema.key_columns
     try:
         rows = pa.table({str(column.id): pa.array(values, arrow_type(column.type))})
     except (pa.ArrowException, OverflowError):
         return None
-    return Keys(Rows(rows), table_range(rows, state.schema.key_columns))
+    return keys_in(rows, state.schema.key_columns)
 
 
 class reading:

@@ -15,16 +15,12 @@ from anabranch.errors import InvalidRequest
 from anabranch.frames.input import one_value
 from anabranch.frames.output import to_dicts
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.texts import shortened, shown_value
-from anabranch.objects.parquet import table_range
-from anabranch.plan.engine import Work
-from anabranch.queries.query import Rows
 from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.conditions import keys_in, pick_engine, reading
 from anabranch.repo.read.rows_at import rows_at
 from anabranch.repo.read.scan import scan
 
@@ -34,7 +30,7 @@ def get_row(
 ) -> dict[str, Any] | None:
     """Find the row with a key."""
     wanted = key_row(state, key)
-    keys = Keys(Rows(wanted), table_range(wanted, state.schema.key_columns))
+    keys = keys_in(wanted, state.schema.key_columns)
     with reading(ctx, state):
         rows = rows_at(ctx, state, shown, ctx.access(state.layers, pending), keys)
         if rows is None:
@@ -47,11 +43,9 @@ def get_row(
 def _fetched(
     ctx: Context, state: TableState, shown: Sequence[Column], keys: Keys, pending: Mapping[ObjectId, bytes]
 ) -> pa.Table:
-    layers = near_layers(state, keys)
-    engine = ctx.engines.pick(
-        Work(size_of(layers), not_in_duck=not_in_duck(shown, state.name)), f"getting a row of {state.name}"
-    )
-    return engine.fetch(scan(ctx, replace(state, layers=layers), shown, ctx.access(layers, pending), keys=keys))
+    near = replace(state, layers=near_layers(state, keys))
+    engine = pick_engine(ctx, near, f"getting a row of {state.name}", shown)
+    return engine.fetch(scan(ctx, near, shown, ctx.access(near.layers, pending), keys=keys))
 
 
 def key_row(state: TableState, key: Any) -> pa.Table:

@@ -16,7 +16,7 @@ from anabranch.model.tables import TableState
 from anabranch.plan.engine import Work
 from anabranch.repo.context.arguments import check_limit
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import condition_for, keys_source, not_in_duck, reading, unproven
+from anabranch.repo.read.conditions import condition_for, keys_source, not_in_duck, reading, unproven, where_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -269,12 +269,7 @@ class Table(Relation):
         return tuple(c for c in schema.stored if chosen.columns is None or c.name in chosen.columns)
 
     def _where(self) -> Expression | None:
-        chosen = self._selection
-        if chosen.where is None:
-            return None
-        from anabranch.proven.expression import Expression
-
-        return Expression.of(chosen.where, chosen.args, "where=")
+        return where_of(self._selection.where, self._selection.args)
 
     def _work(self) -> Work:
         where, state = self._where(), self._state

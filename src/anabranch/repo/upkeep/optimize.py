@@ -10,12 +10,11 @@ from anabranch.errors import Corrupt
 from anabranch.model.changes import Optimized
 from anabranch.model.objects import Layer, ViewKind, size_of
 from anabranch.plan import folding
-from anabranch.plan.engine import Work
 from anabranch.plan.folding import Limits
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import find_table
-from anabranch.repo.read.conditions import not_in_duck
+from anabranch.repo.read.conditions import pick_engine
 from anabranch.repo.upkeep.fold import Refit, TableAtCommit, automatic, find_place
 
 
@@ -27,9 +26,7 @@ def optimize(ctx: Context, name: str, on: str | None) -> Optimized:
     if place is None:
         raise Corrupt(f"table {name!r} has no snapshot", hint="run `ana verify`")
     before, limits = place.state.layers, _whole(ctx)
-    spark_only = not_in_duck(place.state.schema, name)
-    engine = ctx.engines.pick(Work(size_of(before), not_in_duck=spark_only), f"optimizing {name!r}")
-    with Refit(ctx, engine, place) as work:
+    with Refit(ctx, pick_engine(ctx, place.state, f"optimizing {name!r}"), place) as work:
         layers = _folded(work, before, limits)
         chosen = _chosen(layers, limits)
         after = work.rewrite(layers, chosen) if chosen else layers

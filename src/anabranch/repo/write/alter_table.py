@@ -11,17 +11,15 @@ from anabranch.frames.input import key_names
 from anabranch.model.ddl import parse_type
 from anabranch.model.ids import ObjectId, new_id
 from anabranch.model.names import is_clean
-from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema, new_column
 from anabranch.model.tables import ROW_IDS
 from anabranch.plan import schema_change
 from anabranch.plan.commit import ThingDraft, draft_state, with_attributes, with_schema, with_version
-from anabranch.plan.engine import Work
 from anabranch.plan.merge.rules import with_rules_moved
 from anabranch.plan.schema_change import with_key
 from anabranch.queries import writes as changes
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.conditions import pick_engine, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import refuse_unheld_on, refuse_used
 from anabranch.repo.write.defaults import default_text, first_value
@@ -153,8 +151,7 @@ def _check_nullable(
     if nullable or not column.nullable or not state.row_count:
         return
     what = f"column {column.name!r} of {table.name!r} can't be made not null"
-    work = Work(size_of(state.layers), not_in_duck=not_in_duck([column], table.name))
-    engine = ctx.engines.pick(work, what)
+    engine = pick_engine(ctx, state, what, [column])
     shown = tuple(dict.fromkeys((*schema.key_columns, column)))
     query = scan(ctx, state, shown, ctx.access(state.layers, pending))
     with reading(ctx, state):
@@ -171,8 +168,7 @@ def set_key(
     if changed.key == schema.key:
         return table
     what = f"new key of {table.name!r}"
-    work = Work(size_of(state.layers), not_in_duck=not_in_duck(schema, table.name))
-    engine = ctx.engines.pick(work, what)
+    engine = pick_engine(ctx, state, what)
     rows = scan(ctx, state, schema.columns, ctx.access(state.layers, pending))
     layout = {k: v for k, v in state.attributes.items() if k != "checks"}  # checks already hold for these rows
     empty = replace(state, schema=changed, layers=(), schemas={changed.id: changed}, attributes=layout)

@@ -8,18 +8,17 @@ import pyarrow as pa
 
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.names import check_part
-from anabranch.model.objects import NewObject, size_of
+from anabranch.model.objects import NewObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import ThingDraft, draft_state, with_attributes
-from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.queries.query import Query
 from anabranch.queries.scan import typed_values
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept, to_keep
-from anabranch.repo.read.conditions import not_in_duck, rendered, unproven
+from anabranch.repo.read.conditions import pick_engine, rendered
 from anabranch.repo.write.refusals import NAMED_AT_MOST, listed
 from anabranch.repo.write.write import Pending, Write
 from anabranch.sql.grammar.tokens import find_qualified
@@ -52,10 +51,7 @@ def _refuse_unheld(
     """Refuse a check that some row of the table breaks."""
     (check,) = test.values()
     read = _read(state.schema, test)
-    work = Work(
-        size_of(state.layers), unproven=unproven([check], state.schema), not_in_duck=not_in_duck(read, state.name)
-    )
-    write = Write(ctx, ctx.engines.pick(work, what), state, pending, what)
+    write = Write(ctx, pick_engine(ctx, state, what, read, [check]), state, pending, what)
     _refuse_not_boolean(write, check)
     query = write.scan(read)
     with write.reading():

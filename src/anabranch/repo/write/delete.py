@@ -12,11 +12,10 @@ from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
-from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.queries.query import Query, Rows
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import Condition, condition_for, unproven
+from anabranch.repo.read.conditions import Condition, condition_for, unproven, where_of
 from anabranch.repo.write.write import Pending, Write
 
 
@@ -25,7 +24,7 @@ def delete(
 ) -> Statement:
     """Find and store the keys of the rows; without a condition, of all rows."""
     what, schema = f"delete from {state.name!r}", state.schema
-    condition = None if where is None else Expression.of(where, args, f"{what}: where=")
+    condition = where_of(where, args, f"{what}: where=")
     spark_reason = unproven([condition], schema) if condition else None
     engine = ctx.engines.pick(Work(size_of(state.layers), unproven=spark_reason), what)
     write = Write(ctx, engine, state, pending, what)

@@ -24,7 +24,7 @@ from anabranch.queries.object_groups import physical
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE, Rows, Sources, reading_of
 from anabranch.queries.scan import Keys
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.conditions import keys_in, not_in_duck, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.row_objects import Layout, ObjectForm, layout_of, store
 from anabranch.repo.write.scratch import Kept, one_file, scratch
@@ -75,7 +75,7 @@ def _compared(
             source = place.keep(all_keys, _key_pairs(schema), schema.key_columns).source
             keys = Keys(source, around(o.stored.key_range for o in objects))
         else:
-            keys = Keys(Rows(repeated), table_range(repeated, schema.key_columns))
+            keys = keys_in(repeated, schema.key_columns)
             kept = _without(ctx, engine, after, objects, repeated, pending)
         sources = Sources()
         access = ctx.access(after.layers, pending)

@@ -18,7 +18,7 @@ from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from, reading_of
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import Condition, condition_for, reading, rendered_test
+from anabranch.repo.read.conditions import Condition, condition_for, reading, rendered_test, where_of
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import naming_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
@@ -40,7 +40,7 @@ def overwrite(
 ) -> Statement:
     """Compare given rows with those that `where` selects, by key or else as whole rows, and store what differs."""
     what, schema = f"overwrite of {state.name!r}", state.schema
-    condition = None if where is None else Expression.of(where, args, f"{what}: where=")
+    condition = where_of(where, args, f"{what}: where=")
     given = take_in(ctx, state, read_input(rows, schema.columns), what)
     engine = engine_for(ctx, state, given, what, condition)
     whole = given.whole(engine, schema)

@@ -21,7 +21,7 @@ from anabranch.queries import writes as changes
 from anabranch.queries.query import reading_of
 from anabranch.queries.scan import typed_values
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import condition_for, not_in_duck, rendered, unproven
+from anabranch.repo.read.conditions import condition_for, not_in_duck, rendered, unproven, where_of
 from anabranch.repo.write.assigned_values import (
     cast_for,
     constant_for,
@@ -164,7 +164,7 @@ def _assignments(
             found[column.id] = Expression.of(
                 f":{marker}", {marker: constant_for(value, column)}, f"{what}: value of {name!r}"
             )
-    condition = None if where is None else Expression.of(where, args, f"{what}: where=")
+    condition = where_of(where, args, f"{what}: where=")
     return Assignments(found, literals, condition)
 
 
