@@ -474,15 +474,16 @@ def test_open_commits_are_listed_oldest_first(repo: ab.Repository) -> None:
 
 def test_a_branch_has_one_working_set(repo: ab.Repository) -> None:
     from anabranch.repo.commit.open_commit import start, working_set
+    from anabranch.repo.commit.start import CommitRequest
 
     ctx = repo._ctx
     repo.branch("dev")
     assert working_set(ctx, "main") is None
-    first = start(ctx, "main", None, "working set", None, (), working=True)
-    other = start(ctx, "dev", None, "working set", None, (), working=True)
+    first = start(ctx, CommitRequest("main", "working set"), working=True)
+    other = start(ctx, CommitRequest("dev", "working set"), working=True)
     with pytest.raises(ab.AlreadyExists):
-        start(ctx, "main", None, "working set", None, (), working=True)
-    start(ctx, "main", None, "no working set", None, ())
+        start(ctx, CommitRequest("main", "working set"), working=True)
+    start(ctx, CommitRequest("main", "no working set"))
     found = working_set(ctx, "main")
     assert found is not None
     assert found.id == first.id
@@ -493,4 +494,4 @@ def test_a_branch_has_one_working_set(repo: ab.Repository) -> None:
     assert moved.id == other.id
     first.abort()
     assert working_set(ctx, "main") is None
-    assert start(ctx, "main", None, "again", None, (), working=True).is_working_set
+    assert start(ctx, CommitRequest("main", "again"), working=True).is_working_set

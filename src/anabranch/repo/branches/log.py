@@ -43,6 +43,11 @@ class LogRequest:
     message: str | None = None
     """A text that the message contains."""
 
+    def on(self, things: tuple[ThingId, ...] | None) -> LogFilter:
+        """The filter for commits that touched some things; None for all commits."""
+        micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (self.since, self.until)]
+        return LogFilter(things, self.author, micros[0], micros[1], self.message)
+
 
 def log(ctx: Context, ref: str | Sequence[str] | None, asked: LogRequest = LogRequest()) -> list[Commit]:
     """List the commits reachable from one or several refs, newest first; `a..b` leaves out those reachable from `a`."""
@@ -52,11 +57,7 @@ def log(ctx: Context, ref: str | Sequence[str] | None, asked: LogRequest = LogRe
     with ctx.catalog.read() as cx:
         lows, highs = _ends(ctx, cx, ref)
         things = _things_at_any(ctx, cx, highs, asked.table) if asked.table else None
-        micros = [
-            history.to_micros(parse_time(x, "log")) if x is not None else None for x in (asked.since, asked.until)
-        ]
-        wanted = LogFilter(things, asked.author, micros[0], micros[1], asked.message)
-        found = Walk(highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE)).positions(cx)
+        found = Walk(highs, asked.on(things), _PAGE if limit is None else min(limit + 1, _PAGE)).positions(cx)
         if lows:
             found = _without(cx, found, lows)
         return Listing(commits.describe(cx, islice(found, limit)), SHOWN)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -25,36 +24,14 @@ from anabranch.plan.commit import Draft, all_objects_of, content_of
 from anabranch.plan.folding import is_due
 from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch
-from anabranch.repo.commit.transaction import Start, Transaction
-from anabranch.repo.context.arguments import check_date, check_facts, check_words
+from anabranch.repo.commit.start import CommitRequest, Start
+from anabranch.repo.commit.transaction import Transaction
+from anabranch.repo.context.arguments import check_date, check_facts
 from anabranch.repo.context.context import Context
 from anabranch.repo.write.manifests import with_manifests
 from anabranch.settings import PUBLISH_ATTEMPTS
 
 log = logging.getLogger("anabranch.repo.commit.commit")
-
-
-@dataclass(frozen=True)
-class CommitRequest:
-    """The arguments of `repo.commit(…)`."""
-
-    branch: str | None
-    message: str
-    author: str | None = None
-    strict: bool = False
-    allow_empty: bool = False
-    provenance: Any = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    retry: int = 0
-    """How many times to call the function again if the branch moved under what it wrote."""
-    date: str | datetime | None = None
-    """When the work was done, if not now."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.retry, int) or self.retry < 0:
-            raise InvalidRequest(f"retry= is {self.retry!r}, a count was expected", hint="such as retry=3")
-        check_words(self.message, self.author)
-        check_facts(self.facts)
 
 
 def begin(ctx: Context, asked: CommitRequest) -> Start:

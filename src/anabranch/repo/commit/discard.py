@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.catalog import entries
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.plan.commit import Draft, ThingDraft
-from anabranch.repo.commit.transaction import Start
+from anabranch.repo.commit.start import Start
 from anabranch.repo.context.context import Context
 
 _HINT = "give it up together with the rest (`ana restore .`)"

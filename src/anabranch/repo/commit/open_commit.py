@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -23,7 +23,8 @@ from anabranch.model.tables import holds_rows
 from anabranch.plan.commit import Draft, Statement, ThingDraft, all_objects_of, place_of
 from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch, resolve
-from anabranch.repo.commit.transaction import Start, Transaction
+from anabranch.repo.commit.start import CommitRequest, Start
+from anabranch.repo.commit.transaction import Transaction
 from anabranch.repo.context.arguments import check_date, check_facts, check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
@@ -270,36 +271,23 @@ def changed_elsewhere(id_: str) -> BranchMoved:
     return BranchMoved(message, hint="open it again, look at it, and repeat")
 
 
-def start(
-    ctx: Context,
-    branch: str | None,
-    parent: str | None = None,
-    message: str = "",
-    author: str | None = None,
-    provenance: Any = (),
-    strict: bool = False,
-    working: bool = False,
-    facts: Mapping[str, Any] | None = None,
-) -> OpenCommit:
+def start(ctx: Context, asked: CommitRequest, parent: str | None = None, *, working: bool = False) -> OpenCommit:
     """Open a commit on a branch; a branch that does not exist yet is created when the commit is finished."""
-    check_words(message, author)
-    said = check_facts(facts or {})
     with ctx.writing() as cx:
-        sources = resolve_origins(ctx, cx, provenance)
-        head, creates = _target(ctx, cx, branch, parent)
-        name = head.name
+        sources = resolve_origins(ctx, cx, asked.provenance)
+        head, creates = _target(ctx, cx, asked.branch, parent)
         record = OpenRecord(
             new_id("w"),
-            name,
+            head.name,
             head.position,
-            message,
-            author or ctx.author,
+            asked.message,
+            asked.author or ctx.author,
             now(cx),
             sources,
-            strict,
+            asked.strict,
             working,
             creates,
-            facts=said,
+            facts=check_facts(asked.facts),
         )
         open_commits.insert(cx, ctx.record.id, record)
         return OpenCommit(ctx, _start(cx, record, head, creates), record)

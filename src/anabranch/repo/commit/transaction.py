@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import entries
 from anabranch.catalog.entries import Named
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.changes import Counts
-from anabranch.model.clock import Clock
-from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
+from anabranch.model.commits import Commit
 from anabranch.model.files import FILES_NAME, FILES_SHOWN, files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
 from anabranch.model.names import split_namespace, split_new_namespace, split_table_name
@@ -31,6 +30,7 @@ from anabranch.plan.commit import (
     with_statement,
 )
 from anabranch.plan.properties import check_properties, with_properties, without_properties
+from anabranch.repo.commit.start import Start
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import files_state, no_table, table_state, the_one
 from anabranch.repo.read.table import Selection, make_selection
@@ -40,23 +40,6 @@ if TYPE_CHECKING:
     from anabranch.repo.compare.table_diff import Diff
     from anabranch.repo.files.writer import FilesWriter
     from anabranch.repo.read.sql_result import SqlResult
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where a commit starts from, and its message, author and other facts."""
-
-    branch: BranchHead
-    parent: CommitHead
-    clock: Clock
-    message: str
-    author: str
-    started_at: int
-    provenance: tuple[Origin, ...] = ()
-    strict: bool = False
-    allow_empty: bool = False
-    creates_branch: bool = False
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Transaction:

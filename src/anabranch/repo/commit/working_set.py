@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from anabranch.repo.commit.open_commit import OpenCommit, start, working_set
+from anabranch.repo.commit.start import CommitRequest
 from anabranch.repo.context.context import Context
 
 _MESSAGE = "working set"
@@ -16,7 +17,7 @@ def start_working_set(ctx: Context, branch: str) -> OpenCommit:
     empty = working_set(ctx, branch)
     if empty is not None:
         empty.abort()
-    return start(ctx, branch, message=_MESSAGE, working=True)
+    return start(ctx, CommitRequest(branch, _MESSAGE), working=True)
 
 
 @contextmanager

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 
 from anabranch.catalog import commits, history, views
-from anabranch.catalog.history import LogFilter
 from anabranch.catalog.store import Connection
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.files import FileStat, files_schema, files_thing
-from anabranch.model.ids import ThingId
 from anabranch.model.listings import Listing
 from anabranch.model.objects import NewObject
 from anabranch.model.paths import check_folder, check_path, is_below, join_path
-from anabranch.model.refs import parse_time
-from anabranch.repo.branches.log import SHOWN
+from anabranch.repo.branches.log import SHOWN, LogRequest
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.branches.walk import Walk
 from anabranch.repo.context.arguments import check_limit
@@ -46,40 +42,25 @@ def file_history(ctx: Context, path: str, limit: int | None, at: str | None) -> 
     check_limit(limit)
     found: list[FileHistoryEntry] = []
     with ctx.catalog.read() as cx:
-        for position in touching(ctx, cx, [resolve(ctx, cx, at)], PathFilter(path)):
+        for position in touching(ctx, cx, [resolve(ctx, cx, at)], path, LogRequest()):
             if limit is not None and len(found) >= limit:
                 break
             found += _entries_at(ctx, cx, position, path)
     return found
 
 
-@dataclass(frozen=True)
-class PathFilter:
-    """A path, and which of the commits that touched it are wanted."""
-
-    path: str
-    author: str | None = None
-    since: str | datetime | None = None
-    until: str | datetime | None = None
-    message: str | None = None
-
-    def for_log(self, thing: ThingId) -> LogFilter:
-        micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (self.since, self.until)]
-        return LogFilter((thing,), self.author, micros[0], micros[1], self.message)
-
-
-def file_log(ctx: Context, ref: str | None, wanted: PathFilter, limit: int | None) -> list[Commit]:
+def file_log(ctx: Context, ref: str | None, path: str, asked: LogRequest) -> list[Commit]:
     """List the commits that touched a file, or anything below a folder, newest first."""
-    check_limit(limit)
+    check_limit(asked.limit)
     with ctx.catalog.read() as cx:
-        found = islice(touching(ctx, cx, [resolve(ctx, cx, ref)], wanted), limit)
+        found = islice(touching(ctx, cx, [resolve(ctx, cx, ref)], path, asked), asked.limit)
         return Listing(commits.describe(cx, found), SHOWN)
 
 
-def touching(ctx: Context, cx: Connection, starts: list[Position], wanted: PathFilter) -> Iterator[Position]:
+def touching(ctx: Context, cx: Connection, starts: list[Position], path: str, asked: LogRequest) -> Iterator[Position]:
     """The commits that changed a file, or anything below a folder, newest first."""
-    path = check_folder(wanted.path)
-    for position in Walk(starts, wanted.for_log(files_thing(ctx.record.id)), _PAGE).positions(cx):
+    path = check_folder(path)
+    for position in Walk(starts, asked.on((files_thing(ctx.record.id),)), _PAGE).positions(cx):
         if _touches(ctx, cx, position, path):
             yield position
 

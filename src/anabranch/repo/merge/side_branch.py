@@ -13,7 +13,7 @@ from anabranch.model.commits import BranchHead, Commit
 from anabranch.model.ids import new_id
 from anabranch.repo.commit.commit import finish
 from anabranch.repo.commit.open_commit import OpenCommit
-from anabranch.repo.commit.transaction import Start
+from anabranch.repo.commit.start import Start
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.pick import Picked, read_target, work_out_pick

@@ -13,8 +13,9 @@ from anabranch.model.changes import Counts
 from anabranch.model.commits import Commit
 from anabranch.repo.branches.branch import find_branch
 from anabranch.repo.branches.log import show as show_commit
-from anabranch.repo.commit.commit import CommitBlock, CommitRequest
+from anabranch.repo.commit.commit import CommitBlock
 from anabranch.repo.commit.open_commit import working_set
+from anabranch.repo.commit.start import CommitRequest
 from anabranch.repo.commit.working_set import staged_writes
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.sql_result import SqlResult

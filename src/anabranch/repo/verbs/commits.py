@@ -40,7 +40,8 @@ class CommitVerbs(OpenedRepository):
         With `retry`, pass a function instead, `repo.commit("main", "load", retry=3)(write)`: it calls `write(tx)` and
         publishes; if others changed the same rows, up to three more times on the new state; returns the Commit.
         """
-        from anabranch.repo.commit.commit import CommitBlock, CommitRequest
+        from anabranch.repo.commit.commit import CommitBlock
+        from anabranch.repo.commit.start import CommitRequest
 
         flags = (strict, allow_empty)
         asked = CommitRequest(branch, message, author, *flags, provenance, facts or {}, retry, date)
@@ -92,8 +93,10 @@ class CommitVerbs(OpenedRepository):
         With `working`, it is the branch's working set, where the command line writes; a branch has at most one.
         """
         from anabranch.repo.commit.open_commit import start
+        from anabranch.repo.commit.start import CommitRequest
 
-        return start(self._ctx, branch, parent, message, author, provenance, strict, working, facts)
+        asked = CommitRequest(branch, message, author, strict, provenance=provenance, facts=facts or {})
+        return start(self._ctx, asked, parent, working=working)
 
     def working_set(self, branch: str | None = None) -> OpenCommit | None:
         """Find the working set of a branch, if it has one."""

@@ -44,14 +44,14 @@ class HistoryVerbs(OpenedRepository):
 
         With `path`, those that touched a file, or anything below a folder.
         """
+        asked = log_verbs.LogRequest(table, author, since, until, limit, message)
         if path is None:
-            asked = log_verbs.LogRequest(table, author, since, until, limit, message)
             return log_verbs.log(self._ctx, ref, asked)
-        from anabranch.repo.compare.file_history import PathFilter, file_log
+        from anabranch.repo.compare.file_history import file_log
 
         if table is not None or (ref is not None and (not isinstance(ref, str) or ".." in ref)):
             raise InvalidRequest("log of a path takes one ref and no table", hint="leave out table=, or path=")
-        return file_log(self._ctx, ref, PathFilter(path, author, since, until, message), limit)
+        return file_log(self._ctx, ref, path, asked)
 
     def show(self, ref: str | None = None) -> Commit:
         """Read one commit."""
