@@ -19,33 +19,20 @@ from anabranch.repo.read.table import Table
 from anabranch.repo.sql.relations import argument_value
 from anabranch.repo.sql.system_listings import column_rows
 from anabranch.repo.sql.system_names import is_system, system_table, unknown_system
-from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, STRING, TIMESTAMP, Columns, rows_table
+from anabranch.repo.sql.system_relation import Columns, declared, rows_table
 from anabranch.sql.statements import Describe, DescribeHistory, Show, ShowCreate
 
 if TYPE_CHECKING:
     from anabranch.repo.commit.transaction import Transaction
     from anabranch.repo.read.table import Table
 
-_PROPERTIES = (("key", STRING), ("value", STRING))
-_CREATE = (("createtab_stmt", STRING),)
-_DESCRIBE = (
-    ("col_name", STRING),
-    ("data_type", STRING),
-    ("nullable", BOOLEAN),
-    ("default", STRING),
-    ("key", BOOLEAN),
-    ("comment", STRING),
-)
+_PROPERTIES = declared("key string, value string")
+_CREATE = declared("createtab_stmt string")
+_DESCRIBE = declared("col_name string, data_type string, nullable boolean, default string, key boolean, comment string")
 _UNSAID: dict[str, Any] = dict.fromkeys(name for name, _ in _DESCRIBE)
-_HISTORY = (
-    ("version", STRING),
-    ("timestamp", TIMESTAMP),
-    ("author", STRING),
-    ("operation", STRING),
-    ("message", STRING),
-    ("inserted", BIGINT),
-    ("updated", BIGINT),
-    ("deleted", BIGINT),
+_HISTORY = declared(
+    "version string, timestamp timestamp, author string, operation string, message string, inserted bigint, "
+    "updated bigint, deleted bigint"
 )
 _MATCHED = {"log": "message", "conflicts": "table", "properties": "key"}
 """The column that LIKE matches, if not the name."""

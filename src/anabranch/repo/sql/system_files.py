@@ -10,34 +10,21 @@ from anabranch.repo.compare.diff import diff
 from anabranch.repo.compare.file_history import file_history
 from anabranch.repo.files.open_tree import open_tree
 from anabranch.repo.files.tree import FileTree
-from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, SystemRequest, SystemTable
+from anabranch.repo.sql.system_relation import (
+    SystemRequest,
+    SystemTable,
+    declared,
+)
 
-_FILES = (
-    ("path", STRING),
-    ("size", BIGINT),
-    ("is_folder", BOOLEAN),
-    ("sha256", STRING),
-    ("mode", INT),
-    ("written_at", TIMESTAMP),
-    ("media_type", STRING),
+_FILES = declared(
+    "path string, size bigint, is_folder boolean, sha256 string, mode int, written_at timestamp, media_type string"
 )
-_LINES = (("path", STRING), ("number", BIGINT), ("line", STRING))
-_HISTORY = (
-    ("commit", STRING),
-    ("author", STRING),
-    ("message", STRING),
-    ("finished_at", TIMESTAMP),
-    ("change", STRING),
-    ("size", BIGINT),
-    ("sha256", STRING),
+_LINES = declared("path string, number bigint, line string")
+_HISTORY = declared(
+    "commit string, author string, message string, finished_at timestamp, change string, size bigint, sha256 string"
 )
-_DIFF = (
-    ("path", STRING),
-    ("change", STRING),
-    ("before_bytes", BIGINT),
-    ("after_bytes", BIGINT),
-    ("appended_bytes", BIGINT),
-    ("moved_from", STRING),
+_DIFF = declared(
+    "path string, change string, before_bytes bigint, after_bytes bigint, appended_bytes bigint, moved_from string"
 )
 
 

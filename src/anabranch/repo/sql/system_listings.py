@@ -25,66 +25,29 @@ from anabranch.repo.context.table_state import list_schemas
 from anabranch.repo.merge.open_merge import list_merges
 from anabranch.repo.read.object_list import list_objects
 from anabranch.repo.sql.system_relation import (
-    BIGINT,
-    BOOLEAN,
-    INT,
-    STRING,
-    STRINGS,
-    TIMESTAMP,
     SystemRequest,
     SystemTable,
+    declared,
 )
 
-_LOG = (
-    ("hash", STRING),
-    ("id", STRING),
-    ("author", STRING),
-    ("message", STRING),
-    ("started_at", TIMESTAMP),
-    ("finished_at", TIMESTAMP),
-    ("parents", STRINGS),
-    ("tables", STRINGS),
-    ("provenance", STRINGS),
+_LOG = declared(
+    "hash string, id string, author string, message string, started_at timestamp, finished_at timestamp, "
+    "parents array<string>, tables array<string>, provenance array<string>"
 )
-_BRANCHES = (("name", STRING), ("commit", STRING), ("created_at", TIMESTAMP), ("current", BOOLEAN))
-_TAGS = (("name", STRING), ("commit", STRING), ("created_at", TIMESTAMP), ("author", STRING), ("message", STRING))
-_TABLES = (("name", STRING), ("row_count", BIGINT), ("column_count", INT), ("key", STRINGS))
-_COLUMNS = (
-    ("table", STRING),
-    ("position", INT),
-    ("name", STRING),
-    ("type", STRING),
-    ("nullable", BOOLEAN),
-    ("default", STRING),
-    ("key", BOOLEAN),
-    ("comment", STRING),
+_BRANCHES = declared("name string, commit string, created_at timestamp, current boolean")
+_TAGS = declared("name string, commit string, created_at timestamp, author string, message string")
+_TABLES = declared("name string, row_count bigint, column_count int, key array<string>")
+_COLUMNS = declared(
+    "table string, position int, name string, type string, nullable boolean, default string, key boolean, "
+    "comment string"
 )
-_REFLOG = (
-    ("branch", STRING),
-    ("before", STRING),
-    ("after", STRING),
-    ("moved_at", TIMESTAMP),
-    ("author", STRING),
-    ("verb", STRING),
+_REFLOG = declared("branch string, before string, after string, moved_at timestamp, author string, verb string")
+_OBJECTS = declared(
+    "id string, name string, kind string, row_count bigint, size_bytes bigint, sha256 string, where string, "
+    "here boolean"
 )
-_OBJECTS = (
-    ("id", STRING),
-    ("name", STRING),
-    ("kind", STRING),
-    ("row_count", BIGINT),
-    ("size_bytes", BIGINT),
-    ("sha256", STRING),
-    ("where", STRING),
-    ("here", BOOLEAN),
-)
-_STATUS = (
-    ("name", STRING),
-    ("kind", STRING),
-    ("state", STRING),
-    ("operations", STRINGS),
-    ("inserted", BIGINT),
-    ("updated", BIGINT),
-    ("deleted", BIGINT),
+_STATUS = declared(
+    "name string, kind string, state string, operations array<string>, inserted bigint, updated bigint, deleted bigint"
 )
 
 
@@ -118,7 +81,7 @@ def tables(asked: SystemRequest) -> SystemTable:
 def namespaces(asked: SystemRequest) -> SystemTable:
     """The namespaces, by name."""
     found = draft_namespaces(asked.staged) if asked.staged else list_namespaces(asked.ctx, asked.ref)
-    return asked.listed((("name", STRING),), ({"name": name} for name in found))
+    return asked.listed(declared("name string"), ({"name": name} for name in found))
 
 
 def columns(asked: SystemRequest) -> SystemTable:
@@ -180,51 +143,21 @@ def objects(asked: SystemRequest) -> SystemTable:
     return asked.listed(_OBJECTS, map(vars, found))
 
 
-_PROVENANCE = (
-    ("hash", STRING),
-    ("repository", STRING),
-    ("role", STRING),
-    ("message", STRING),
-    ("author", STRING),
-    ("finished_at", TIMESTAMP),
-    ("source", STRING),
-    ("depth", INT),
-    ("via", STRINGS),
+_PROVENANCE = declared(
+    "hash string, repository string, role string, message string, author string, finished_at timestamp, "
+    "source string, depth int, via array<string>"
 )
-_RUNS = (
-    ("pipeline", STRING),
-    ("run", BIGINT),
-    ("state", STRING),
-    ("output", STRING),
-    ("branch", STRING),
-    ("commit", STRING),
-    ("error", STRING),
-    ("author", STRING),
-    ("started_at", TIMESTAMP),
-    ("finished_at", TIMESTAMP),
+_RUNS = declared(
+    "pipeline string, run bigint, state string, output string, branch string, commit string, error string, "
+    "author string, started_at timestamp, finished_at timestamp"
 )
-_JOBS = (
-    ("id", STRING),
-    ("name", STRING),
-    ("state", STRING),
-    ("output", STRING),
-    ("shard_count", INT),
-    ("finished_count", INT),
-    ("commit", STRING),
-    ("error", STRING),
-    ("author", STRING),
-    ("started_at", TIMESTAMP),
-    ("finished_at", TIMESTAMP),
+_JOBS = declared(
+    "id string, name string, state string, output string, shard_count int, finished_count int, commit string, "
+    "error string, author string, started_at timestamp, finished_at timestamp"
 )
-_EXPECTATIONS = (
-    ("pipeline", STRING),
-    ("run", BIGINT),
-    ("dataset", STRING),
-    ("name", STRING),
-    ("condition", STRING),
-    ("verdict", STRING),
-    ("rows", BIGINT),
-    ("broken", BIGINT),
+_EXPECTATIONS = declared(
+    "pipeline string, run bigint, dataset string, name string, condition string, verdict string, rows bigint, "
+    "broken bigint"
 )
 
 

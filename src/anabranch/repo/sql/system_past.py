@@ -21,36 +21,20 @@ from anabranch.repo.merge.open_merge import newest_merge
 from anabranch.repo.read.look_up import value_of_text
 from anabranch.repo.read.open_table import open_table
 from anabranch.repo.read.table import EVERYTHING
-from anabranch.repo.sql.system_relation import BIGINT, INT, STRING, STRINGS, TIMESTAMP, SystemRequest, SystemTable
+from anabranch.repo.sql.system_relation import (
+    SystemRequest,
+    SystemTable,
+    declared,
+)
 
-_COMMIT = (
-    ("hash", STRING),
-    ("id", STRING),
-    ("author", STRING),
-    ("message", STRING),
-    ("finished_at", TIMESTAMP),
-)
-_TABLE_HISTORY = (
-    *_COMMIT,
-    ("operations", STRINGS),
-    ("inserted", BIGINT),
-    ("updated", BIGINT),
-    ("deleted", BIGINT),
-)
-_ROW_HISTORY = (*_COMMIT, ("change", STRING), ("before", STRING), ("after", STRING), ("columns", STRINGS))
-_CONFLICTS = (("table", STRING), ("level", STRING), ("column", STRING), ("kind", STRING), ("count", BIGINT))
-_THINGS = (("kind", STRING), ("column", STRING), ("base", STRING), ("ours", STRING), ("theirs", STRING))
-_LAYOUT = (
-    ("turn", INT),
-    ("view", STRING),
-    ("kind", STRING),
-    ("rows", BIGINT),
-    ("size_bytes", BIGINT),
-    ("place", STRING),
-    ("path", STRING),
-    ("key_low", STRING),
-    ("key_high", STRING),
-    ("sha256", STRING),
+_COMMIT = declared("hash string, id string, author string, message string, finished_at timestamp")
+_TABLE_HISTORY = (*_COMMIT, *declared("operations array<string>, inserted bigint, updated bigint, deleted bigint"))
+_ROW_HISTORY = (*_COMMIT, *declared("change string, before string, after string, columns array<string>"))
+_CONFLICTS = declared("table string, level string, column string, kind string, count bigint")
+_THINGS = declared("kind string, column string, base string, ours string, theirs string")
+_LAYOUT = declared(
+    "turn int, view string, kind string, rows bigint, size_bytes bigint, place string, path string, "
+    "key_low string, key_high string, sha256 string"
 )
 
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from anabranch.arrow.types import arrow_type
 from anabranch.errors import InvalidRequest
+from anabranch.model.ddl import parse_type
 from anabranch.model.refs import with_head
-from anabranch.model.types import DataType, array_of
+from anabranch.model.types import DataType
 from anabranch.queries.query import Rows, reading_of
 from anabranch.repo.branches.refs import pinned
 from anabranch.repo.read.open_table import open_table
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from anabranch.repo.context.context import Context
     from anabranch.repo.read.table import Table
 
-STRING, BOOLEAN, BIGINT, TIMESTAMP = (DataType(name) for name in ("string", "boolean", "bigint", "timestamp"))
-INT = DataType("int")
-STRINGS = array_of(STRING)
 Columns = tuple[tuple[str, DataType], ...]
+
+
+def declared(text: str) -> Columns:
+    """Columns written as in CREATE TABLE: `name string, created_at timestamp`."""
+    return tuple((name, parse_type(type_)) for name, type_ in (column.split() for column in text.split(", ")))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from anabranch.repo.merge.preview import preview
 from anabranch.repo.merge.request import MergeRequest
 from anabranch.repo.merge.restore import restore
 from anabranch.repo.merge.revert import RevertRequest, revert
-from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, STRING, STRINGS, rows_table
+from anabranch.repo.sql.system_relation import declared, rows_table
 from anabranch.repo.upkeep.optimize import optimize
 from anabranch.sql import statements as sql
 
@@ -32,26 +32,18 @@ if TYPE_CHECKING:
     from anabranch.repo.merge.open_merge import OpenMerge
     from anabranch.repo.merge.request import MergeResult
 
-_COUNTS = (("inserted", BIGINT), ("updated", BIGINT), ("deleted", BIGINT))
-_BRANCH = (("branch", STRING), ("commit", STRING))
-_RENAMED = (("branch", STRING), ("renamed_from", STRING), ("commit", STRING))
-_TAG = (("tag", STRING), ("commit", STRING))
-_COMMIT = (*_BRANCH, ("commit_id", STRING), *_COUNTS)
-_MERGE = (*_COMMIT, ("fast_forward", BOOLEAN), ("up_to_date", BOOLEAN), ("conflicts", BIGINT))
-_DRY_RUN = (("table", STRING), *_COUNTS, ("cells", BIGINT), ("conflicts", BIGINT))
-_RESOLVED = (("table", STRING), ("resolved", BIGINT), ("left", BIGINT))
-_ABORTED = (("branch", STRING), ("aborted", STRINGS))
-_OPTIMIZED = (
-    ("table", STRING),
-    ("view", STRING),
-    ("kept", BIGINT),
-    ("rewritten", BIGINT),
-    ("written", BIGINT),
-    ("rows", BIGINT),
-    ("objects_before", BIGINT),
-    ("objects_after", BIGINT),
-    ("size_bytes_before", BIGINT),
-    ("size_bytes_after", BIGINT),
+_COUNTS = declared("inserted bigint, updated bigint, deleted bigint")
+_BRANCH = declared("branch string, commit string")
+_RENAMED = declared("branch string, renamed_from string, commit string")
+_TAG = declared("tag string, commit string")
+_COMMIT = (*_BRANCH, *declared("commit_id string"), *_COUNTS)
+_MERGE = (*_COMMIT, *declared("fast_forward boolean, up_to_date boolean, conflicts bigint"))
+_DRY_RUN = (*declared("table string"), *_COUNTS, *declared("cells bigint, conflicts bigint"))
+_RESOLVED = declared("table string, resolved bigint, left bigint")
+_ABORTED = declared("branch string, aborted array<string>")
+_OPTIMIZED = declared(
+    "table string, view string, kept bigint, rewritten bigint, written bigint, rows bigint, "
+    "objects_before bigint, objects_after bigint, size_bytes_before bigint, size_bytes_after bigint"
 )
 _NEXT = "RESOLVE table TAKE ours, theirs or base (or SET column = expression), then CONTINUE MERGE; or ABORT MERGE"
 
