@@ -15,20 +15,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, InvalidRequest, RunFailed, Unavailable
-from anabranch.jobs import runner
+from anabranch.jobs import dealt, runner
 from anabranch.jobs.attempts import ShardAttempts
 from anabranch.jobs.code import code_hash
-from anabranch.jobs.dealt import (
-    DealtFiles,
-    Pinned,
-    PinnedFiles,
-    changed_since,
-    deal_input_files,
-    identity,
-    pin,
-    read_inputs,
-    rows_since,
-)
 from anabranch.jobs.dealt_rows import deal_gone, write_input_rows, write_whole_input
 from anabranch.jobs.function_file import loaded_from_files
 from anabranch.jobs.inputs import Pin
@@ -85,7 +74,7 @@ class Job:
 
     def _run(self, resumed_key: str | None, force: bool) -> JobResult:
         asked = self.asked
-        pins = {n: pin(self.repo, i, asked.output, f"job {asked.name!r}") for n, i in asked.inputs.items()}
+        pins = {n: dealt.pin(self.repo, i, asked.output, f"job {asked.name!r}") for n, i in asked.inputs.items()}
         code = code_hash(asked.function, asked.version)
         key = _key(self.repo.name, asked, pins, code)
         last = last_commit(self.repo, asked)
@@ -100,7 +89,7 @@ class Job:
         facts = facts_of(asked, key, code, record.id, pins)
         return self._carry_out(record, place, pins, base, facts)
 
-    def _begin(self, key: str, code: str, pins: Mapping[str, Pinned], base: Commit | None) -> JobRecord:
+    def _begin(self, key: str, code: str, pins: Mapping[str, dealt.Pinned], base: Commit | None) -> JobRecord:
         """Record that the job begins; its prefix depends on the base, so shards of other changes are not reused."""
         asked, prefix = self.asked, _hash(key, base.hash if base else "")[:32]
         known = {"name": asked.name, "key": key, "branch": asked.output, "prefix": prefix, "author": asked.author}
@@ -111,7 +100,7 @@ class Job:
         self,
         record: JobRecord,
         place: Workplace,
-        pins: Mapping[str, Pinned],
+        pins: Mapping[str, dealt.Pinned],
         base: Commit | None,
         facts: Mapping[str, Any],
     ) -> JobResult:
@@ -136,16 +125,16 @@ class Job:
         rows, files = sum(d["rows"] for d in done), sum(len(d["files"]) for d in done)
         return JobResult(self.asked.name, made, False, ran, self.asked.shards - ran, rows, files, record.id)
 
-    def _task(self, pins: Mapping[str, Pinned], place: Workplace, base: Commit | None) -> runner.ShardTask:
+    def _task(self, pins: Mapping[str, dealt.Pinned], place: Workplace, base: Commit | None) -> runner.ShardTask:
         """Deal the inputs; deterministic, so a rerun deals them as the failed run did."""
         place.make()
         asked, known = self.asked, pins_of(base)
         files: dict[str, list[list[dict[str, Any]]]] = {}
         deleted: dict[str, list[list[Any]]] = {}
         for name, pinned in pins.items():
-            if isinstance(pinned, PinnedFiles):
-                dealt = self._deal_files(name, pinned, known.get(name))
-                files[name], deleted[name] = dealt.files, dealt.gone
+            if isinstance(pinned, dealt.PinnedFiles):
+                parts = self._deal_files(name, pinned, known.get(name))
+                files[name], deleted[name] = parts.files, parts.gone
             else:
                 deleted[name] = self._deal_rows(name, pinned, known.get(name), place)
         tables = tuple(n for n, p in pins.items() if isinstance(p, Pin))
@@ -158,15 +147,17 @@ class Job:
         """The inputs that each shard gets whole."""
         return tuple(name for name, given in self.asked.inputs.items() if given.whole)
 
-    def _deal_files(self, name: str, pinned: PinnedFiles, then: Pinned | None) -> DealtFiles:
+    def _deal_files(self, name: str, pinned: dealt.PinnedFiles, then: dealt.Pinned | None) -> dealt.DealtFiles:
         asked = self.asked
         if name in self._whole:
-            (all_,) = deal_input_files(self.repo, pinned, [f[0] for f in pinned.files], (), 1, asked.shard_by).files
-            return DealtFiles([all_] * asked.shards, [[]] * asked.shards)
-        new, gone = changed_since(pinned, then)  # type: ignore[arg-type]
-        return deal_input_files(self.repo, pinned, new, gone, asked.shards, asked.shard_by)
+            (all_,) = dealt.deal_input_files(
+                self.repo, pinned, [f[0] for f in pinned.files], (), 1, asked.shard_by
+            ).files
+            return dealt.DealtFiles([all_] * asked.shards, [[]] * asked.shards)
+        new, gone = dealt.changed_since(pinned, then)  # type: ignore[arg-type]
+        return dealt.deal_input_files(self.repo, pinned, new, gone, asked.shards, asked.shard_by)
 
-    def _deal_rows(self, name: str, pinned: Pin, then: Pinned | None, place: Workplace) -> list[list[Any]]:
+    def _deal_rows(self, name: str, pinned: Pin, then: dealt.Pinned | None, place: Workplace) -> list[list[Any]]:
         """Write the rows of an input for its shards; returns by shard those that are gone."""
         asked, folder = self.asked, f"inputs/{name}"
         if name in self._whole:
@@ -175,11 +166,11 @@ class Job:
         if then is None:
             write_input_rows(self.repo, pinned, None, place, folder, asked)
             return [[]] * asked.shards
-        came, went = rows_since(self.repo, pinned, then.commit)
+        came, went = dealt.rows_since(self.repo, pinned, then.commit)
         write_input_rows(self.repo, pinned, came, place, folder, asked)
         return deal_gone(self.repo, pinned, came, went, asked)
 
-    def _base(self, last: Commit | None, code: str, pins: Mapping[str, Pinned]) -> Commit | None:
+    def _base(self, last: Commit | None, code: str, pins: Mapping[str, dealt.Pinned]) -> Commit | None:
         """The commit from which an incremental job goes on; None if it reads everything.
 
         What was looked up in an input that is whole counts for all rows and files, so a change to it is one to all.
@@ -187,7 +178,7 @@ class Job:
         if last is None or not self.asked.incremental or last.facts[FACT]["code"] != code:
             return None
         known = pins_of(last)
-        moved = [n for n in self._whole if n not in known or identity(known[n]) != identity(pins[n])]
+        moved = [n for n in self._whole if n not in known or dealt.identity(known[n]) != dealt.identity(pins[n])]
         return None if moved else last
 
     def _run_shards(self, attempts: ShardAttempts) -> None:
@@ -258,12 +249,12 @@ def make_job(
     if unknown:
         raise InvalidRequest(f"a job has no option {unknown[0]}=", hint=f"it has {', '.join(sorted(known))}")
     title = name or str(getattr(function, "__name__", "job"))
-    return Job(repo, JobRequest(function, title, read_inputs(inputs), output or repo.default_branch, **own))
+    return Job(repo, JobRequest(function, title, dealt.read_inputs(inputs), output or repo.default_branch, **own))
 
 
-def _key(repository: str, asked: JobRequest, pins: Mapping[str, Pinned], code: str) -> str:
+def _key(repository: str, asked: JobRequest, pins: Mapping[str, dealt.Pinned], code: str) -> str:
     """A hash that is equal if a job would make the same output again."""
-    read = {name: [*identity(p), *(["whole"] * asked.inputs[name].whole)] for name, p in sorted(pins.items())}
+    read = {name: [*dealt.identity(p), *(["whole"] * asked.inputs[name].whole)] for name, p in sorted(pins.items())}
     by = [asked.shard_by.files, asked.shard_by.rows, asked.shard_by.column]
     described = [
         asked.name,

@@ -16,16 +16,7 @@ from anabranch.model.ids import ThingId
 from anabranch.model.layers import chained, with_exceptions
 from anabranch.model.objects import Layer, contents_of
 from anabranch.model.paths import join_path
-from anabranch.plan.commit import (
-    Draft,
-    Moved,
-    ThingDraft,
-    clashes,
-    content_of,
-    draft_state,
-    objects_of,
-    writes_rows_only,
-)
+from anabranch.plan import commit as plan
 from anabranch.plan.path import Leg, find_path
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.query import Sources, limited
@@ -47,7 +38,7 @@ class ConcurrentChanges:
     """Some keys of rows that both touched, by table."""
     counts: Mapping[ThingId, int]
     """The row counts of tables on the new head, where both changed different rows of one table."""
-    files: ThingDraft | None = None
+    files: plan.ThingDraft | None = None
     """The file tree, with the commit's changes applied on top of the others'."""
 
     @property
@@ -74,14 +65,14 @@ def _shown(key: Mapping[str, Any]) -> str:
 
 
 def find_concurrent_changes(
-    ctx: Context, cx: Connection, draft: Draft, publication: Publication, at: Clock, strict: bool
+    ctx: Context, cx: Connection, draft: plan.Draft, publication: Publication, at: Clock, strict: bool
 ) -> ConcurrentChanges:
     """Find what both this commit and those since its parent touched. Rows are compared by key, not cell by cell."""
     content, base = publication.content, publication.parents[0].position
     things, names = entries.touched(cx, at.since(base))
     legs = find_path(history.Lines(cx), base, at.head)
     shared = {} if strict else _shared(ctx, cx, draft, content, legs, things)
-    both = clashes(draft, content, Moved(frozenset(things - shared.keys()), frozenset(names)), strict)
+    both = plan.clashes(draft, content, plan.Moved(frozenset(things - shared.keys()), frozenset(names)), strict)
     if both:
         return ConcurrentChanges(both, {}, {})
     rows, counts, files = {}, {}, None
@@ -100,13 +91,13 @@ def find_concurrent_changes(
 
 
 def _shared(
-    ctx: Context, cx: Connection, draft: Draft, content: Content, legs: Sequence[Leg], things: set[str]
+    ctx: Context, cx: Connection, draft: plan.Draft, content: Content, legs: Sequence[Leg], things: set[str]
 ) -> dict[str, tuple[Layer, ...]]:
     """The tables in which both sides changed only rows, with the others' changes."""
     found: dict[str, tuple[Layer, ...]] = {}
     for entry in content.entries:
         thing = draft.things[entry.thing_id]
-        if entry.thing_id not in things or not writes_rows_only(thing):
+        if entry.thing_id not in things or not plan.writes_rows_only(thing):
             continue
         done = set(paths.operations(cx, legs, [thing.id]))
         layers = (
@@ -119,13 +110,15 @@ def _shared(
     return found
 
 
-def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, ...]) -> list[dict[str, Any]] | None:
+def _met(
+    ctx: Context, cx: Connection, table: plan.ThingDraft, others: tuple[Layer, ...]
+) -> list[dict[str, Any]] | None:
     """Some of the keys that both touched; None if there are none."""
-    own = tuple(Layer(1, o.stored) for o in objects_of(table))
-    state = draft_state(table)
+    own = tuple(Layer(1, o.stored) for o in plan.objects_of(table))
+    state = plan.draft_state(table)
     layers = chained(own, with_exceptions(others))
     state = replace(state, schemas=schemas_for(ctx, cx, others, state), layers=layers)
-    pending = contents_of(objects_of(table))
+    pending = contents_of(plan.objects_of(table))
     columns = state.schema.columns
     query = met_keys(Meeting(others, own, rows=True), state, columns, ctx.access(layers, pending), Sources())
     if query is None:
@@ -139,11 +132,11 @@ def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, .
     return [{names[k]: v for k, v in row.items()} for row in to_dicts(found)] if state.schema.has_key else []
 
 
-def on_top(content: Content, draft: Draft, concurrent: ConcurrentChanges) -> tuple[Content, Draft]:
+def on_top(content: Content, draft: plan.Draft, concurrent: ConcurrentChanges) -> tuple[Content, plan.Draft]:
     """Adapt the commit to the new head: row counts include what others inserted and deleted."""
     if concurrent.files is not None:
         draft = replace(draft, things={**draft.things, concurrent.files.id: concurrent.files})
-        content = content_of(draft, content.linked)
+        content = plan.content_of(draft, content.linked)
     described = []
     for entry in content.entries:
         if entry.thing_id in concurrent.counts:

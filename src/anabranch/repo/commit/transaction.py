@@ -17,18 +17,7 @@ from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
 from anabranch.model.names import split_namespace, split_new_namespace, split_table_name
 from anabranch.model.objects import StoredObject
 from anabranch.model.tables import TableState, ThingKind
-from anabranch.plan.commit import (
-    Bound,
-    Draft,
-    NamePlace,
-    Statement,
-    ThingDraft,
-    all_objects_of,
-    draft_state,
-    packs_of,
-    place_of,
-    with_statement,
-)
+from anabranch.plan import commit as plan
 from anabranch.plan.properties import check_properties, with_properties, without_properties
 from anabranch.repo.commit.start import Start
 from anabranch.repo.context.context import Context
@@ -50,12 +39,12 @@ class Transaction:
 
     def __init__(self, ctx: Context, start: Start) -> None:
         self._ctx, self._start = ctx, start
-        self._draft = Draft()
+        self._draft = plan.Draft()
         self._contents: dict[ObjectId, bytes] = {}
         self._closed = False
         self._files: FilesWriter | None = None
         self._when_kept: list[Callable[[Sequence[str]], None]] = []
-        self._at_parent: dict[NamePlace, Bound] = {}
+        self._at_parent: dict[plan.NamePlace, plan.Bound] = {}
         """What names stand for at the parent; never stale, since the parent cannot change."""
 
     def create_table(
@@ -123,14 +112,14 @@ class Transaction:
         if thing not in self._draft.things:
             with self._ctx.catalog.read() as cx:
                 base = files_state(self._ctx, cx, self._start.clock)
-            self._draft.things[thing] = ThingDraft(
+            self._draft.things[thing] = plan.ThingDraft(
                 thing, "files", ROOT_NAMESPACE, FILES_NAME, base, base.schema, base_name=FILES_NAME
             )
         return thing
 
     def packs(self) -> Mapping[ObjectId, StoredObject]:
         """The packs known only to this transaction."""
-        return {o.stored.id: o.stored for t in self._draft.things.values() for o in packs_of(t)}
+        return {o.stored.id: o.stored for t in self._draft.things.values() for o in plan.packs_of(t)}
 
     def drop_table(self, name: str) -> None:
         """Drop a table; earlier commits still show it."""
@@ -141,7 +130,7 @@ class Transaction:
         self._open()
         place = self._free_place(name, split_new_namespace(name))
         attributes = {"properties": check_properties(properties)} if properties else {}
-        made = ThingDraft(
+        made = plan.ThingDraft(
             ThingId(new_id("n")), "namespace", place[0], name, None, operations=("create",), attributes=attributes
         )
         self._record(made)
@@ -169,7 +158,7 @@ class Transaction:
             if kind == "namespace":
                 self.drop_namespace(full, cascade=True)
             else:
-                bare = ThingDraft(thing, kind, found.id, full, None, base_name=full)  # Its rows are not needed.
+                bare = plan.ThingDraft(thing, kind, found.id, full, None, base_name=full)  # Its rows are not needed.
                 self._drop(self._draft.things.get(thing, bare))
         self._drop(found)
 
@@ -201,8 +190,8 @@ class Transaction:
             del self._when_kept[waiting:]
             if self._files is not None:
                 self._files.forget()
-            known = {o.stored.id for t in kept.things.values() for o in all_objects_of(t)}
-            made = [o for t in self._draft.things.values() for o in all_objects_of(t) if o.stored.id not in known]
+            known = {o.stored.id for t in kept.things.values() for o in plan.all_objects_of(t)}
+            made = [o for t in self._draft.things.values() for o in plan.all_objects_of(t) if o.stored.id not in known]
             self._draft = kept
             self._ctx.discard(made)
             raise
@@ -254,7 +243,7 @@ class Transaction:
     # What the tables of this transaction call.
 
     def state_of(self, thing: ThingId) -> TableState:
-        return draft_state(self._load(thing))
+        return plan.draft_state(self._load(thing))
 
     def pending(self) -> Mapping[ObjectId, bytes]:
         """The bytes of small objects known only to this transaction."""
@@ -264,14 +253,14 @@ class Transaction:
         """Whether rows of a table have been written."""
         return bool(self._load(thing).statements)
 
-    def add(self, thing: ThingId, statement: Statement) -> Counts:
+    def add(self, thing: ThingId, statement: plan.Statement) -> Counts:
         """Add a statement to the draft."""
         self._open()
         if statement.objects:
-            self._record(with_statement(self._load(thing), statement))
+            self._record(plan.with_statement(self._load(thing), statement))
         return statement.counts
 
-    def alter(self, thing: ThingId, change: Callable[[ThingDraft], ThingDraft]) -> None:
+    def alter(self, thing: ThingId, change: Callable[[plan.ThingDraft], plan.ThingDraft]) -> None:
         """Add a change of a table's description to the draft."""
         self._open()
         self._record(change(self._load(thing)))
@@ -284,14 +273,14 @@ class Transaction:
         self._open()
         self._move(self._load(thing), name, split_table_name(name))
 
-    def _drop(self, thing: ThingDraft) -> None:
-        place = place_of(thing)
+    def _drop(self, thing: plan.ThingDraft) -> None:
+        place = plan.place_of(thing)
         self._record(replace(thing, dropped=True, operations=(*thing.operations, "drop")))
         self._draft.bind(place, None, (thing.kind, thing.id))
 
-    def _move(self, thing: ThingDraft, name: str, parts: tuple[tuple[str, ...], str]) -> None:
+    def _move(self, thing: plan.ThingDraft, name: str, parts: tuple[tuple[str, ...], str]) -> None:
         """Rename a thing, free its old name, and move a namespace's contents along."""
-        old = place_of(thing)
+        old = plan.place_of(thing)
         if name == thing.name:
             return
         place = self._free_place(name, parts, thing.id)
@@ -303,16 +292,16 @@ class Transaction:
         for t in inside if thing.kind == "namespace" else ():
             self._record(replace(t, name=name + t.name.removeprefix(thing.name)))
 
-    def _record(self, thing: ThingDraft) -> None:
+    def _record(self, thing: plan.ThingDraft) -> None:
         """Put a thing's new draft in place; an open commit also saves it."""
         self._draft.things[thing.id] = thing
-        self._contents.update((o.stored.id, o.content) for o in all_objects_of(thing) if o.content is not None)
+        self._contents.update((o.stored.id, o.content) for o in plan.all_objects_of(thing) if o.content is not None)
 
     def _open(self) -> None:
         if self._closed:
             raise InvalidRequest("this commit is finished", hint="start another with repo.commit(…)")
 
-    def _load(self, thing: ThingId) -> ThingDraft:
+    def _load(self, thing: ThingId) -> plan.ThingDraft:
         """The draft of a thing that was found earlier."""
         found = self._draft.things[thing]
         if found.dropped:
@@ -336,16 +325,16 @@ class Transaction:
             self._draft.things[bound[1]] = self._base_table(bound[1], parent, full)
         return bound[1]
 
-    def _base_table(self, thing: ThingId, parent: ThingId, name: str) -> ThingDraft:
+    def _base_table(self, thing: ThingId, parent: ThingId, name: str) -> plan.ThingDraft:
         """The draft of a table as the parent has it, to start from."""
         with self._ctx.catalog.read() as cx:
             base = table_state(self._ctx, cx, self._start.clock, thing, name)
         known = base.attributes
-        return ThingDraft(
+        return plan.ThingDraft(
             thing, "table", parent, name, base, base.schema, attributes=known, base_name=name, base_attributes=known
         )
 
-    def _find_namespace(self, name: str) -> ThingDraft:
+    def _find_namespace(self, name: str) -> plan.ThingDraft:
         """Find a namespace, as the draft or the parent has it."""
         above, own = split_namespace(name)
         path = self._path((*above, own))
@@ -355,7 +344,7 @@ class Transaction:
             with self._ctx.catalog.read() as cx:
                 entry = entries.find_entry(cx, self._start.clock, thing)
             described = entry.attributes if entry else {}
-            known = ThingDraft(
+            known = plan.ThingDraft(
                 thing,
                 "namespace",
                 path[-2].thing_id,
@@ -367,7 +356,9 @@ class Transaction:
             )
         return known
 
-    def _free_place(self, name: str, parts: tuple[tuple[str, ...], str], moving: ThingId | None = None) -> NamePlace:
+    def _free_place(
+        self, name: str, parts: tuple[tuple[str, ...], str], moving: ThingId | None = None
+    ) -> plan.NamePlace:
         """The place for a new name; refused if it is taken, even in another case, as in Spark."""
         parent = self._namespace(parts[0])
         for own in (parts[1], self._called(parent, parts[1])):
@@ -403,7 +394,7 @@ class Transaction:
         found = the_one(similar, name)
         return found or name
 
-    def _bound(self, parent: ThingId, own: str) -> Bound:
+    def _bound(self, parent: ThingId, own: str) -> plan.Bound:
         """What a name stands for in this commit."""
         if (parent, own) in self._draft.names:
             return self._draft.names[parent, own]
@@ -417,6 +408,6 @@ class Transaction:
         """The contents of a namespace in this commit, by name."""
         with self._ctx.catalog.read() as cx:
             found = entries.list_names(cx, self._ctx.record.id, self._start.clock, parent)
-        there: dict[str, Bound] = {n.name: (n.kind, n.thing_id) for n in found}  # type: ignore[misc]
+        there: dict[str, plan.Bound] = {n.name: (n.kind, n.thing_id) for n in found}  # type: ignore[misc]
         there |= {name: bound for (above, name), bound in self._draft.names.items() if above == parent}
         return {name: bound for name, bound in there.items() if bound}

@@ -24,18 +24,7 @@ from anabranch.plan.engine import Work
 from anabranch.plan.history import is_ancestor
 from anabranch.plan.path import Leg, Stretch, find_path
 from anabranch.proven.expression import Expression
-from anabranch.queries.changes import (
-    COMMIT_TIMESTAMP,
-    COMMIT_VERSION,
-    FEED_COLUMNS,
-    NUMBER,
-    ChangePart,
-    Shape,
-    in_spark_words,
-    only_key,
-    only_where,
-    whole_changes,
-)
+from anabranch.queries import changes as feed
 from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import TURN, Query, Rows, Sources, first, union_all
 from anabranch.queries.scan import Access, Keys, count_rows
@@ -112,7 +101,7 @@ def changes(
     with ctx.catalog.read() as cx:
         past = open_past(ctx, cx, table, to)
         shown = past.state.schema.select(selection.columns)
-        refuse_taken_names(shown, FEED_COLUMNS, "the feed of changes")
+        refuse_taken_names(shown, feed.FEED_COLUMNS, "the feed of changes")
         start = _start(ctx, cx, past, since, to)
         found = _range(past, start)
     keys = None if key is None else key_row(found.state, key)
@@ -249,7 +238,7 @@ class Changes(Relation):
     def columns(self) -> tuple[tuple[str, DataType], ...]:
         """The names and types of the columns of the feed."""
         described = (DataType("string"), DataType("string"), DataType("timestamp"))
-        return (*((c.name, c.type) for c in self._shape.shown), *zip(FEED_COLUMNS, described, strict=True))
+        return (*((c.name, c.type) for c in self._shape.shown), *zip(feed.FEED_COLUMNS, described, strict=True))
 
     def arrow(self) -> pa.Table:
         """Read as an Arrow table, commit by commit, in the order of the key."""
@@ -290,11 +279,11 @@ class Changes(Relation):
         return where_of(self._selection.where, self._selection.args)
 
     @cached_property
-    def _shape(self) -> Shape:
+    def _shape(self) -> feed.Shape:
         shown = self._schema.select(self._selection.columns)
         more = self._where.columns(self._schema) if self._where else ()
         keys = self._schema.key_columns if self._key is not None else ()
-        return Shape(tuple(dict.fromkeys((*shown, *more, *keys))), tuple(shown), self._schema.key_columns)
+        return feed.Shape(tuple(dict.fromkeys((*shown, *more, *keys))), tuple(shown), self._schema.key_columns)
 
     @cached_property
     def _everything(self) -> TableState:
@@ -326,14 +315,14 @@ class Changes(Relation):
     def _query(self, engine: Engine, *, ordered: bool) -> Query:
         sources, shape = Sources(), self._shape
         parts = [self._part(engine, piece, sources) for piece in self._range.pieces]
-        feed = union_all(parts) if parts else shape.nothing()
+        rows = union_all(parts) if parts else shape.nothing()
         if self._key is not None:
-            feed = only_key(feed, self._schema.key_columns, sources.add(Rows(self._key)))
+            rows = feed.only_key(rows, self._schema.key_columns, sources.add(Rows(self._key)))
         if self._where is not None:
             read = self._where.columns(self._schema)
-            feed = only_where(feed, shape, read, rendered_test(self._where, engine, self._schema))
+            rows = feed.only_where(rows, shape, read, rendered_test(self._where, engine, self._schema))
         commits = sources.add(Rows(self._numbered()))
-        whole = in_spark_words(feed, shape, commits, sources, ordered=ordered)
+        whole = feed.in_spark_words(rows, shape, commits, sources, ordered=ordered)
         query = Query(whole, sources.named, dict(self._where.args) if self._where else {})
         return query if self._selection.limit is None else first(query, self._selection.limit)
 
@@ -341,9 +330,9 @@ class Changes(Relation):
         found = self._range.commits
         return pa.table(
             {
-                NUMBER: pa.array(range(1, len(found) + 1), pa.int32()),
-                COMMIT_VERSION: pa.array([c.id for c in found], pa.string()),
-                COMMIT_TIMESTAMP: pa.array([c.finished_at for c in found], pa.timestamp("us", "UTC")),
+                feed.NUMBER: pa.array(range(1, len(found) + 1), pa.int32()),
+                feed.COMMIT_VERSION: pa.array([c.id for c in found], pa.string()),
+                feed.COMMIT_TIMESTAMP: pa.array([c.finished_at for c in found], pa.timestamp("us", "UTC")),
             }
         )
 
@@ -356,10 +345,10 @@ class Changes(Relation):
         layers = [x for x in piece.layers if wanted is None or may_meet(x.object.key_range, wanted.key_range)]
         cells = tuple(c for c in state.schema.own(self._shape.columns) if c.id not in state.schema.key_ids)
         before = self._before(engine, piece, state, layers, wanted, sources)
-        numbers = pa.table({TURN: list(piece.numbers), NUMBER: list(piece.numbers.values())}, schema=_NUMBERS)
-        part = ChangePart(state, tuple(layers), numbers)
+        numbers = pa.table({TURN: list(piece.numbers), feed.NUMBER: list(piece.numbers.values())}, schema=_NUMBERS)
+        part = feed.ChangePart(state, tuple(layers), numbers)
         limit = sources.add(wanted.source) if wanted else None
-        found = whole_changes(part, before, cells, self._access, sources, limit)
+        found = feed.whole_changes(part, before, cells, self._access, sources, limit)
         return self._shape.of(found, keys)
 
     def _wanted(self, state: TableState) -> Keys | None:
@@ -403,4 +392,4 @@ class Changes(Relation):
         return self._shape.of(found.query.expression, keys, piece.number)
 
 
-_NUMBERS = pa.schema([(TURN, pa.int32()), (NUMBER, pa.int32())])
+_NUMBERS = pa.schema([(TURN, pa.int32()), (feed.NUMBER, pa.int32())])

@@ -21,16 +21,8 @@ from anabranch.plan.merge.sides import ThingConflict, ThingSide
 from anabranch.plan.merge.things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schemas_for
+from anabranch.repo.merge import constraints
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts, Violation
-from anabranch.repo.merge.constraints import (
-    MergedTable,
-    broken_keys,
-    is_retyped,
-    may_be_broken,
-    unfit_keys,
-    violations,
-    without,
-)
 from anabranch.repo.merge.earlier_rows import EarlierRows
 from anabranch.repo.merge.file_clashes import file_clashes, with_drops
 from anabranch.repo.merge.file_level import FileMergeRequest, merge_file_rows
@@ -256,12 +248,12 @@ class _Merging:
     def _with_rows(self, draft: ThingDraft, thing: ThingMerge, policy: RowPolicy) -> ThingDraft:
         schema, sides = draft.table_schema, self._sides(draft, thing)
         by_key = policy.full and not policy.replaces_all
-        if by_key and (unfit := unfit_keys(self.ctx, sides, schema, draft.name)):
+        if by_key and (unfit := constraints.unfit_keys(self.ctx, sides, schema, draft.name)):
             self.broken += unfit
             return draft
         is_files, settled = draft.kind == "files", self.how.settled.get(draft.id)
         # Rows that break a constraint are listed along with conflicts; to find them, the merge carries on with ours.
-        may_break = may_be_broken(draft_state(draft), thing)
+        may_break = constraints.may_be_broken(draft_state(draft), thing)
         goes_on = self.how.go_on or may_break or is_files
         table = _RowsToMerge(draft, thing, sides, schema, policy)
         merged = self._merged_rows(table, goes_on, settled)
@@ -316,13 +308,13 @@ class _Merging:
 
     def _checked(self, after: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> ThingDraft:
         """Record the rows that break a constraint after the merge, with the three rows at their keys."""
-        found = violations(self.ctx, MergedTable(draft_state(after), thing, sides, merged.made))
-        found = without(found, self.rows.get(after.name))
+        found = constraints.violations(self.ctx, constraints.MergedTable(draft_state(after), thing, sides, merged.made))
+        found = constraints.without(found, self.rows.get(after.name))
         self.broken += found
         if found and not self.how.go_on:
             schema = after.table_schema
             table = _RowsToMerge(after, thing, sides, schema, thing.rows or RowPolicy(self.how.strictness))
-            rows, how = table.decide(self.ctx, broken_keys(found, schema), self.how.settled.get(after.id))
+            rows, how = table.decide(self.ctx, constraints.broken_keys(found, schema), self.how.settled.get(after.id))
             self.breaking[after.name] = TableConflicts(after.name, after.id, rows, how, self.ctx)
         return after
 
@@ -423,7 +415,7 @@ def _may_break(thing: ThingMerge) -> bool:
     if thing.theirs is None or thing.ours is None or thing.result is None:
         return False
     columns = thing.result.schema or ()
-    return thing.ours.rows_changed or any(is_retyped(s.schema, columns) for s in (thing.ours, thing.theirs))
+    return thing.ours.rows_changed or any(constraints.is_retyped(s.schema, columns) for s in (thing.ours, thing.theirs))
 
 
 def _shows_again(thing: ThingMerge) -> bool:

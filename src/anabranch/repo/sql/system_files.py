@@ -10,11 +10,7 @@ from anabranch.repo.compare.diff import diff
 from anabranch.repo.compare.file_history import file_history
 from anabranch.repo.files.open_tree import open_tree
 from anabranch.repo.files.tree import FileTree
-from anabranch.repo.sql.system_relation import (
-    SystemRequest,
-    SystemTable,
-    declared,
-)
+from anabranch.repo.sql.system_relation import SystemRequest, SystemTable, declared
 
 _FILES = declared(
     "path string, size bigint, is_folder boolean, sha256 string, mode int, written_at timestamp, media_type string"

@@ -24,11 +24,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import list_schemas
 from anabranch.repo.merge.open_merge import list_merges
 from anabranch.repo.read.object_list import list_objects
-from anabranch.repo.sql.system_relation import (
-    SystemRequest,
-    SystemTable,
-    declared,
-)
+from anabranch.repo.sql.system_relation import SystemRequest, SystemTable, declared
 
 _LOG = declared(
     "hash string, id string, author string, message string, started_at timestamp, finished_at timestamp, "
@@ -54,9 +50,7 @@ _STATUS = declared(
 def log(asked: SystemRequest) -> SystemTable:
     """The commits that a ref reaches, newest first."""
     ref = asked.ref_at(0) or asked.ref
-    log_verbs.log(
-        asked.ctx, ref, log_verbs.LogRequest(limit=0)
-    )  # Checks the ref as it was given, so that errors name it.
+    log_verbs.log(asked.ctx, ref, log_verbs.LogRequest(limit=0))  # Checks the ref as given, so that errors name it.
     fixed = asked.pinned(ref)
     return asked.in_memory(_LOG, lambda: map(vars, log_verbs.log(asked.ctx, fixed)))
 

@@ -21,11 +21,7 @@ from anabranch.repo.merge.open_merge import newest_merge
 from anabranch.repo.read.look_up import value_of_text
 from anabranch.repo.read.open_table import open_table
 from anabranch.repo.read.table import EVERYTHING
-from anabranch.repo.sql.system_relation import (
-    SystemRequest,
-    SystemTable,
-    declared,
-)
+from anabranch.repo.sql.system_relation import SystemRequest, SystemTable, declared
 
 _COMMIT = declared("hash string, id string, author string, message string, finished_at timestamp")
 _TABLE_HISTORY = (*_COMMIT, *declared("operations array<string>, inserted bigint, updated bigint, deleted bigint"))

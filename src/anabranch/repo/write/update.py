@@ -22,14 +22,7 @@ from anabranch.queries.query import reading_of
 from anabranch.queries.scan import typed_values
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import condition_for, not_in_duck, rendered, unproven, where_of
-from anabranch.repo.write.assigned_values import (
-    cast_for,
-    constant_for,
-    is_written_out,
-    literals_for,
-    refuse_type,
-    unproven_cast,
-)
+from anabranch.repo.write import assigned_values as assigned
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.insert import insert_rows
 from anabranch.repo.write.refusals import refuse_null
@@ -156,13 +149,13 @@ def _assignments(
             raise InvalidRequest(f"{what}: column {column.name!r} is set twice", hint="set it once")
         if isinstance(value, str):
             found[column.id] = Expression.of(value, args, f"{what}: value of {name!r}")
-        elif is_written_out(value, column):
-            literals[column.id] = literals_for(value, column, what)
+        elif assigned.is_written_out(value, column):
+            literals[column.id] = assigned.literals_for(value, column, what)
         else:
             marker = f"ana_value_{number}"
             type_of_value(value, f"{what}: the value of {name!r}")
             found[column.id] = Expression.of(
-                f":{marker}", {marker: constant_for(value, column)}, f"{what}: value of {name!r}"
+                f":{marker}", {marker: assigned.constant_for(value, column)}, f"{what}: value of {name!r}"
             )
     condition = where_of(where, args, f"{what}: where=")
     return Assignments(found, literals, condition)
@@ -171,7 +164,7 @@ def _assignments(
 def _unproven_cast(wanted: Assignments, schema: Schema, what: str) -> str | None:
     """Name a cast that only Spark can do; refuse one that no engine can."""
     columns = (c for c in schema if c.id in wanted.values)
-    found = (unproven_cast(wanted.values[c.id], schema, c, what) for c in columns)
+    found = (assigned.unproven_cast(wanted.values[c.id], schema, c, what) for c in columns)
     return next((problem for problem in found if problem), None)
 
 
@@ -180,9 +173,9 @@ def _typed_values(write: Write, wanted: Assignments) -> dict[str, Any]:
     columns = [c for c in write.schema if c.id in wanted.values]
     values = dict(wanted.literals)
     for column, source in zip(columns, _types(write, wanted, columns), strict=True):
-        refuse_type(column, source, write.what)
+        assigned.refuse_type(column, source, write.what)
         value = rendered(wanted.values[column.id], write.engine, write.schema)
-        values[column.id] = cast_for(value, source, column, write.engine)
+        values[column.id] = assigned.cast_for(value, source, column, write.engine)
     return values
 
 
