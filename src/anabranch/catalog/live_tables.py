@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Boolean, Column, Index, Table, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Boolean, Index, UniqueConstraint
 
-from anabranch.catalog.tables import Text, metadata
+from anabranch.catalog.tables import Text, key, optional, required, table
 
-live_databases = Table(
+live_databases = table(
     "ana_live_databases",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("repository_id", Text, nullable=False),
-    Column("url", Text, nullable=False),
-    Column("is_catalogue", Boolean, nullable=False),
-    Column("options", JSON, nullable=False),
-    Column("last_move", BigInteger),
-    Column("created_at", BigInteger, nullable=False),
+    *key(id=Text),
+    *required(repository_id=Text, url=Text, is_catalogue=Boolean, options=JSON),
+    *optional(last_move=BigInteger),
+    *required(created_at=BigInteger),
     UniqueConstraint("repository_id", "url"),
 )
 
-live_tables = Table(
+live_tables = table(
     "ana_live_tables",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("database_id", Text, nullable=False),
-    Column("branch_id", Text),
-    Column("thing_id", Text, nullable=False),
-    Column("schema_name", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("owner_id", Text),
-    Column("line_id", Text, nullable=False),
-    Column("commit_index", BigInteger, nullable=False),
-    Column("schema_id", Text, nullable=False),
-    Column("columns", JSON, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("row_count", BigInteger),
-    Column("created_at", BigInteger, nullable=False),
-    Column("used_at", BigInteger, nullable=False),
+    *key(id=Text),
+    *required(database_id=Text),
+    *optional(branch_id=Text),
+    *required(thing_id=Text, schema_name=Text, name=Text, kind=Text),
+    *optional(owner_id=Text),
+    *required(line_id=Text, commit_index=BigInteger, schema_id=Text, columns=JSON, state=Text),
+    *optional(row_count=BigInteger),
+    *required(created_at=BigInteger, used_at=BigInteger),
     Index("ana_live_tables_by_branch", "database_id", "branch_id", "thing_id"),
     Index("ana_live_tables_by_thing", "thing_id", "line_id", "commit_index"),
 )
 
-sequences = Table(
-    "ana_sequences",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("column_id", Text, primary_key=True),
-    Column("next", BigInteger, nullable=False),
-)
+sequences = table("ana_sequences", *key(repository_id=Text, column_id=Text), *required(next=BigInteger))

@@ -2,93 +2,59 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, Index, Table
+from sqlalchemy import JSON, BigInteger, Column, Index
 
-from anabranch.catalog.tables import Text, metadata
+from anabranch.catalog.tables import Text, key, optional, required, table
 
-locations = Table(
+locations = table(
     "ana_locations",
-    metadata,
-    Column("id", Text, primary_key=True),
+    *key(id=Text),
     Column("url", Text, nullable=False, unique=True),
-    Column("role", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *required(role=Text, created_at=BigInteger),
 )
 
-object_places = Table(
+object_places = table(
     "ana_object_places",
-    metadata,
-    Column("object_id", Text, primary_key=True),
-    Column("location_id", Text, primary_key=True),
-    Column("path", Text, nullable=False),
+    *key(object_id=Text, location_id=Text),
+    *required(path=Text),
     Index("ana_object_places_by_location", "location_id"),
     sqlite_with_rowid=False,
 )
 
-doomed = Table(
-    "ana_doomed",
-    metadata,
-    Column("location_id", Text, primary_key=True),
-    Column("path", Text, primary_key=True),
-    Column("since", BigInteger, nullable=False),
-)
+doomed = table("ana_doomed", *key(location_id=Text, path=Text), *required(since=BigInteger))
 
-remotes = Table(
+remotes = table(
     "ana_remotes",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("url", Text, nullable=False),
-    Column("repository", Text),
-    Column("options", JSON, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *key(repository_id=Text, name=Text),
+    *required(url=Text),
+    *optional(repository=Text),
+    *required(options=JSON, created_at=BigInteger),
 )
 
-remote_branches = Table(
+remote_branches = table(
     "ana_remote_branches",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("remote", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("line_id", Text, nullable=False),
-    Column("commit_index", BigInteger, nullable=False),
-    Column("fetched_at", BigInteger, nullable=False),
+    *key(repository_id=Text, remote=Text, name=Text),
+    *required(line_id=Text, commit_index=BigInteger, fetched_at=BigInteger),
     Index("ana_remote_branches_by_commit", "line_id", "commit_index"),
 )
 
-mounts = Table(
+mounts = table(
     "ana_mounts",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("handler", Text, nullable=False),
-    Column("url", Text, nullable=False),
-    Column("options", JSON, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *key(repository_id=Text, name=Text),
+    *required(handler=Text, url=Text, options=JSON, created_at=BigInteger),
 )
 
-captures = Table(
+captures = table(
     "ana_captures",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("url", Text, nullable=False),
-    Column("mode", Text, nullable=False),
-    Column("branch", Text, nullable=False),
-    Column("tables", JSON, nullable=False),
-    Column("options", JSON, nullable=False),
-    Column("position", JSON),
-    Column("created_at", BigInteger, nullable=False),
+    *key(repository_id=Text, name=Text),
+    *required(url=Text, mode=Text, branch=Text, tables=JSON, options=JSON),
+    *optional(position=JSON),
+    *required(created_at=BigInteger),
 )
 
-layers = Table(
+layers = table(
     "ana_layers",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("line_id", Text, nullable=False),
-    Column("commit_index", BigInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("used_at", BigInteger, nullable=False),
+    *key(repository_id=Text, key=Text),
+    *required(line_id=Text, commit_index=BigInteger, created_at=BigInteger, used_at=BigInteger),
     Index("ana_layers_by_commit", "line_id", "commit_index"),
 )

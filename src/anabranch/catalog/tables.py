@@ -6,6 +6,8 @@ history is in `remote_tables`, jobs and pipelines in `work_tables`, tables in us
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -19,6 +21,10 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
 )
+from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
+
+_Type = TypeEngine[Any] | type[TypeEngine[Any]]
 
 metadata = MetaData()
 
@@ -26,358 +32,232 @@ Text = String().with_variant(String(collation="C"), "postgresql")
 """Ids, names and hashes compare byte by byte, whatever the database's locale."""
 _Serial = BigInteger().with_variant(Integer, "sqlite")
 
-store = Table("ana_store", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
 
-repositories = Table(
+def table(name: str, *items: SchemaItem, **options: Any) -> Table:
+    return Table(name, metadata, *items, **options)
+
+
+def key(**types: _Type) -> list[Column[Any]]:
+    """The columns of a primary key, by their names."""
+    return [Column(name, kind, primary_key=True) for name, kind in types.items()]
+
+
+def required(**types: _Type) -> list[Column[Any]]:
+    """Columns that are never null, by their names."""
+    return [Column(name, kind, nullable=False) for name, kind in types.items()]
+
+
+def optional(**types: _Type) -> list[Column[Any]]:
+    """Columns that may be null, by their names."""
+    return [Column(name, kind) for name, kind in types.items()]
+
+
+store = table("ana_store", *key(key=Text), *required(value=Text))
+
+repositories = table(
     "ana_repositories",
-    metadata,
-    Column("id", Text, primary_key=True),
+    *key(id=Text),
     Column("name", Text, nullable=False, unique=True),
-    Column("default_branch", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *required(default_branch=Text, created_at=BigInteger),
 )
 
-lines = Table(
+lines = table(
     "ana_lines",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("repository_id", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("branch_id", Text, nullable=False),
-    Column("store_id", Text, nullable=False),
-    Column("parent_line", Text),
-    Column("parent_index", BigInteger),
-    Column("parent_generation", BigInteger),
-    Column("start", BigInteger, nullable=False),
-    Column("tip", BigInteger, nullable=False),
-    Column("depth", Integer, nullable=False),
+    *key(id=Text),
+    *required(repository_id=Text, name=Text, branch_id=Text, store_id=Text),
+    *optional(parent_line=Text, parent_index=BigInteger, parent_generation=BigInteger),
+    *required(start=BigInteger, tip=BigInteger, depth=Integer),
     UniqueConstraint("repository_id", "name"),
 )
 
-commits = Table(
+commits = table(
     "ana_commits",
-    metadata,
-    Column("line_id", Text, primary_key=True),
-    Column("commit_index", BigInteger, primary_key=True),
-    Column("repository_id", Text, nullable=False),
-    Column("id", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("generation", BigInteger, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("message", Text, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Column("finished_at", BigInteger, nullable=False),
-    Column("is_merge", Boolean, nullable=False),
-    Column("recipe", Integer, nullable=False),
-    Column("schemas", JSON),
+    *key(line_id=Text, commit_index=BigInteger),
+    *required(repository_id=Text, id=Text, hash=Text, generation=BigInteger, author=Text, message=Text),
+    *required(started_at=BigInteger, finished_at=BigInteger, is_merge=Boolean, recipe=Integer),
+    *optional(schemas=JSON),
     UniqueConstraint("repository_id", "id"),
     Index("ana_commits_by_hash", "repository_id", "hash", unique=True),
     Index("ana_commits_by_hash_alone", "hash"),
     sqlite_with_rowid=False,
 )
 
-merge_edges = Table(
+merge_edges = table(
     "ana_merge_edges",
-    metadata,
-    Column("line_id", Text, primary_key=True),
-    Column("commit_index", BigInteger, primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("generation", BigInteger, nullable=False),
-    Column("parent_line", Text, nullable=False),
-    Column("parent_index", BigInteger, nullable=False),
-    Column("parent_generation", BigInteger, nullable=False),
+    *key(line_id=Text, commit_index=BigInteger, number=Integer),
+    *required(generation=BigInteger, parent_line=Text, parent_index=BigInteger, parent_generation=BigInteger),
     sqlite_with_rowid=False,
 )
 
-provenance = Table(
+provenance = table(
     "ana_provenance",
-    metadata,
-    Column("line_id", Text, primary_key=True),
-    Column("commit_index", BigInteger, primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("commit_hash", Text),
-    Column("repository_id", Text),
-    Column("role", Text),
-    Column("source", Text),
+    *key(line_id=Text, commit_index=BigInteger, number=Integer),
+    *optional(commit_hash=Text, repository_id=Text, role=Text, source=Text),
     Index("ana_provenance_by_commit", "commit_hash"),
 )
 
-facts = Table(
+facts = table(
     "ana_facts",
-    metadata,
-    Column("line_id", Text, primary_key=True),
-    Column("commit_index", BigInteger, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("value", JSON, nullable=False),
+    *key(line_id=Text, commit_index=BigInteger, key=Text),
+    *required(value=JSON),
     Index("ana_facts_by_key", "key", "line_id", "commit_index"),
 )
 
-branches = Table(
+branches = table(
     "ana_branches",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
+    *key(repository_id=Text, name=Text),
     Column("id", Text, nullable=False, unique=True),
-    Column("line_id", Text, nullable=False),
-    Column("commit_index", BigInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("author", Text),
-    Column("upstream", Text),
+    *required(line_id=Text, commit_index=BigInteger, created_at=BigInteger),
+    *optional(author=Text, upstream=Text),
     Index("ana_branches_by_commit", "line_id", "commit_index"),
 )
 
-branch_moves = Table(
+branch_moves = table(
     "ana_branch_moves",
-    metadata,
     Column("id", _Serial, primary_key=True, autoincrement=True),
-    Column("repository_id", Text, nullable=False),
-    Column("branch_id", Text, nullable=False),
-    Column("branch", Text, nullable=False),
-    Column("from_line", Text),
-    Column("from_index", BigInteger),
-    Column("to_line", Text),
-    Column("to_index", BigInteger),
-    Column("moved_at", BigInteger, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("verb", Text, nullable=False),
-    Column("commit_id", Text),
+    *required(repository_id=Text, branch_id=Text, branch=Text),
+    *optional(from_line=Text, from_index=BigInteger, to_line=Text, to_index=BigInteger),
+    *required(moved_at=BigInteger, author=Text, verb=Text),
+    *optional(commit_id=Text),
     Index("ana_branch_moves_by_branch", "branch_id", "id"),
     Index("ana_branch_moves_by_time", "branch_id", "moved_at", "id"),
     Index("ana_branch_moves_by_name", "repository_id", "branch", "id"),
     Index("ana_branch_moves_by_commit", "commit_id"),
 )
 
-tags = Table(
+tags = table(
     "ana_tags",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("line_id", Text, nullable=False),
-    Column("commit_index", BigInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("message", Text),
+    *key(repository_id=Text, name=Text),
+    *required(line_id=Text, commit_index=BigInteger, created_at=BigInteger, author=Text),
+    *optional(message=Text),
     Index("ana_tags_by_commit", "line_id", "commit_index"),
 )
 
-entries = Table(
+entries = table(
     "ana_entries",
-    metadata,
-    Column("thing_id", Text, primary_key=True),
-    Column("line_id", Text, primary_key=True),
-    Column("commit_index", BigInteger, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("dropped", Boolean, nullable=False),
-    Column("replaced", Boolean, nullable=False),
-    Column("carried", Boolean, nullable=False),
-    Column("schema_id", Text),
-    Column("row_count", BigInteger),
-    Column("operations", JSON, nullable=False),
-    Column("attributes", JSON, nullable=False),
+    *key(thing_id=Text, line_id=Text, commit_index=BigInteger),
+    *required(kind=Text, dropped=Boolean, replaced=Boolean, carried=Boolean),
+    *optional(schema_id=Text, row_count=BigInteger),
+    *required(operations=JSON, attributes=JSON),
     Index("ana_entries_by_commit", "line_id", "commit_index"),
     sqlite_with_rowid=False,
 )
 
-names = Table(
+names = table(
     "ana_names",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("parent_id", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("line_id", Text, primary_key=True),
-    Column("commit_index", BigInteger, primary_key=True),
-    Column("carried", Boolean, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("thing_id", Text),
+    *key(repository_id=Text, parent_id=Text, name=Text, line_id=Text, commit_index=BigInteger),
+    *required(carried=Boolean, kind=Text),
+    *optional(thing_id=Text),
     Index("ana_names_by_commit", "line_id", "commit_index"),
     Index("ana_names_by_parent", "repository_id", "parent_id", "line_id", "commit_index"),
     Index("ana_names_by_thing", "thing_id", "line_id", "commit_index"),
     sqlite_with_rowid=False,
 )
 
-changes = Table(
+changes = table(
     "ana_changes",
-    metadata,
-    Column("thing_id", Text, primary_key=True),
-    Column("line_id", Text, primary_key=True),
-    Column("commit_index", BigInteger, primary_key=True),
-    Column("number", Integer, primary_key=True),
+    *key(thing_id=Text, line_id=Text, commit_index=BigInteger, number=Integer),
     Column("step", Integer, nullable=False, server_default="0"),
-    Column("object_id", Text, nullable=False),
+    *required(object_id=Text),
     Index("ana_changes_by_object", "object_id"),
     sqlite_with_rowid=False,
 )
 
-change_references = Table(
+change_references = table(
     "ana_change_references",
-    metadata,
-    Column("thing_id", Text, primary_key=True),
-    Column("line_id", Text, primary_key=True),
-    Column("commit_index", BigInteger, primary_key=True),
-    Column("parent_number", Integer, primary_key=True),
-    Column("base_line", Text, nullable=False),
-    Column("base_index", BigInteger, nullable=False),
-    Column("exceptions_id", Text),
+    *key(thing_id=Text, line_id=Text, commit_index=BigInteger, parent_number=Integer),
+    *required(base_line=Text, base_index=BigInteger),
+    *optional(exceptions_id=Text),
 )
 
-views = Table(
+views = table(
     "ana_views",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("thing_id", Text, nullable=False),
-    Column("line_id", Text, nullable=False),
-    Column("commit_index", BigInteger, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("since_line", Text),
-    Column("since_index", BigInteger),
-    Column("row_count", BigInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    *key(id=Text),
+    *required(thing_id=Text, line_id=Text, commit_index=BigInteger, kind=Text),
+    *optional(since_line=Text, since_index=BigInteger),
+    *required(row_count=BigInteger, created_at=BigInteger),
     Index("ana_views_by_commit", "thing_id", "line_id", "commit_index"),
 )
 
-view_objects = Table(
+view_objects = table(
     "ana_view_objects",
-    metadata,
-    Column("view_id", Text, primary_key=True),
-    Column("number", Integer, primary_key=True),
+    *key(view_id=Text, number=Integer),
     Column("turn", Integer, nullable=False, server_default="0"),
-    Column("object_id", Text, nullable=False),
+    *required(object_id=Text),
     Index("ana_view_objects_by_object", "object_id"),
 )
 
-objects = Table(
+objects = table(
     "ana_objects",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("sha256", Text, nullable=False),
-    Column("size_bytes", BigInteger, nullable=False),
-    Column("row_count", BigInteger, nullable=False),
-    Column("schema_id", Text),
-    Column("key_low", JSON),
-    Column("key_high", JSON),
-    Column("touched", JSON, nullable=False),
-    Column("place", Text, nullable=False),
-    Column("path", Text),
-    Column("members", JSON),
-    Column("created_at", BigInteger, nullable=False),
+    *key(id=Text),
+    *required(kind=Text, sha256=Text, size_bytes=BigInteger, row_count=BigInteger),
+    *optional(schema_id=Text, key_low=JSON, key_high=JSON),
+    *required(touched=JSON, place=Text),
+    *optional(path=Text, members=JSON),
+    *required(created_at=BigInteger),
     Index("ana_objects_by_path", "path"),
     Index("ana_objects_by_schema", "schema_id"),
 )
 
-manifest_members = Table(
+manifest_members = table(
     "ana_manifest_members",
-    metadata,
-    Column("manifest_id", Text, primary_key=True),
-    Column("object_id", Text, primary_key=True),
+    *key(manifest_id=Text, object_id=Text),
     Index("ana_manifest_members_by_object", "object_id"),
     sqlite_with_rowid=False,
 )
 
-object_links = Table(
+object_links = table(
     "ana_object_links",
-    metadata,
-    Column("object_id", Text, primary_key=True),
-    Column("pack_id", Text, primary_key=True),
+    *key(object_id=Text, pack_id=Text),
     Index("ana_object_links_by_pack", "pack_id"),
     sqlite_with_rowid=False,
 )
 
-blocks = Table(
+blocks = table(
     "ana_blocks",
-    metadata,
-    Column("repository_id", Text, primary_key=True),
-    Column("sha256", LargeBinary, primary_key=True),
-    Column("object_id", Text, nullable=False),
-    Column("start", BigInteger, nullable=False),
-    Column("size", BigInteger, nullable=False),
+    *key(repository_id=Text, sha256=LargeBinary),
+    *required(object_id=Text, start=BigInteger, size=BigInteger),
     Index("ana_blocks_by_object", "object_id"),
     sqlite_with_rowid=False,
 )
 
-inline_objects = Table(
-    "ana_inline_objects",
-    metadata,
-    Column("object_id", Text, primary_key=True),
-    Column("content", LargeBinary, nullable=False),
-)
+inline_objects = table("ana_inline_objects", *key(object_id=Text), *required(content=LargeBinary))
 
-schemas = Table(
-    "ana_schemas",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("document", JSON, nullable=False),
-)
+schemas = table("ana_schemas", *key(id=Text), *required(document=JSON))
 
-schema_columns = Table(
+schema_columns = table(
     "ana_schema_columns",
-    metadata,
-    Column("column_id", Text, primary_key=True),
-    Column("schema_id", Text, primary_key=True),
+    *key(column_id=Text, schema_id=Text),
     Index("ana_schema_columns_by_schema", "schema_id"),
     sqlite_with_rowid=False,
 )
 
-open_commits = Table(
+open_commits = table(
     "ana_open_commits",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("repository_id", Text, nullable=False),
-    Column("branch", Text, nullable=False),
-    Column("parent_line", Text, nullable=False),
-    Column("parent_index", BigInteger, nullable=False),
-    Column("message", Text, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Column("provenance", JSON, nullable=False),
-    Column("facts", JSON),
-    Column("strict", Boolean, nullable=False),
-    Column("creates_branch", Boolean, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    Column("working_branch", Text),
+    *key(id=Text),
+    *required(repository_id=Text, branch=Text, parent_line=Text, parent_index=BigInteger, message=Text),
+    *required(author=Text, started_at=BigInteger, provenance=JSON),
+    *optional(facts=JSON),
+    *required(strict=Boolean, creates_branch=Boolean, version=BigInteger),
+    *optional(working_branch=Text),
     UniqueConstraint("repository_id", "working_branch"),
 )
 
-open_merges = Table(
+open_merges = table(
     "ana_open_merges",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("repository_id", Text, nullable=False),
-    Column("branch", Text, nullable=False),
-    Column("sources", JSON, nullable=False),
-    Column("message", Text),
-    Column("author", Text, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Column("rules", JSON, nullable=False),
-    Column("strictness", Text, nullable=False),
-    Column("mode", Text, nullable=False),
-    Column("decisions", JSON, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    Column("conflicts_of", Text),
-    Column("conflicts_id", Text),
+    *key(id=Text),
+    *required(repository_id=Text, branch=Text, sources=JSON),
+    *optional(message=Text),
+    *required(author=Text, started_at=BigInteger, rules=JSON, strictness=Text, mode=Text, decisions=JSON),
+    *required(version=BigInteger),
+    *optional(conflicts_of=Text, conflicts_id=Text),
     Index("ana_open_merges_by_branch", "repository_id", "branch"),
 )
 
-settled_rows = Table(
-    "ana_settled_rows",
-    metadata,
-    Column("open_id", Text, primary_key=True),
-    Column("thing_id", Text, primary_key=True),
-    Column("content", LargeBinary, nullable=False),
-)
+settled_rows = table("ana_settled_rows", *key(open_id=Text, thing_id=Text), *required(content=LargeBinary))
 
-open_entries = Table(
-    "ana_open_entries",
-    metadata,
-    Column("open_id", Text, primary_key=True),
-    Column("thing_id", Text, primary_key=True),
-    Column("document", JSON, nullable=False),
-)
+open_entries = table("ana_open_entries", *key(open_id=Text, thing_id=Text), *required(document=JSON))
 
-open_objects = Table(
-    "ana_open_objects",
-    metadata,
-    Column("open_id", Text, primary_key=True),
-    Column("object_id", Text, primary_key=True),
-    Index("ana_open_objects_by_object", "object_id"),
+open_objects = table(
+    "ana_open_objects", *key(open_id=Text, object_id=Text), Index("ana_open_objects_by_object", "object_id")
 )

@@ -2,87 +2,54 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, Index, Integer, Table, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Index, Integer, UniqueConstraint
 
-from anabranch.catalog.tables import Text, metadata
+from anabranch.catalog.tables import Text, key, optional, required, table
 
-jobs = Table(
+jobs = table(
     "ana_jobs",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("repository_id", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("branch", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("inputs", JSON, nullable=False),
-    Column("options", JSON, nullable=False),
-    Column("prefix", Text),
-    Column("shard_count", Integer, nullable=False),
-    Column("commit_id", Text),
-    Column("commit_hash", Text),
-    Column("error", JSON),
-    Column("author", Text, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Column("finished_at", BigInteger),
+    *key(id=Text),
+    *required(repository_id=Text, name=Text, key=Text, branch=Text, state=Text, inputs=JSON, options=JSON),
+    *optional(prefix=Text),
+    *required(shard_count=Integer),
+    *optional(commit_id=Text, commit_hash=Text, error=JSON),
+    *required(author=Text, started_at=BigInteger),
+    *optional(finished_at=BigInteger),
     Index("ana_jobs_by_key", "repository_id", "key"),
     Index("ana_jobs_by_time", "repository_id", "started_at"),
 )
 
-job_shards = Table(
+job_shards = table(
     "ana_job_shards",
-    metadata,
-    Column("job_id", Text, primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("state", Text, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("path", Text),
-    Column("inputs", JSON, nullable=False),
-    Column("counts", JSON),
-    Column("error", JSON),
-    Column("started_at", BigInteger),
-    Column("finished_at", BigInteger),
+    *key(job_id=Text, number=Integer),
+    *required(state=Text, attempts=Integer),
+    *optional(path=Text),
+    *required(inputs=JSON),
+    *optional(counts=JSON, error=JSON, started_at=BigInteger, finished_at=BigInteger),
 )
 
-runs = Table(
+runs = table(
     "ana_runs",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("repository_id", Text, nullable=False),
-    Column("pipeline", Text, nullable=False),
-    Column("number", BigInteger, nullable=False),
-    Column("branch", Text, nullable=False),
-    Column("output", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("steps", JSON, nullable=False),
-    Column("commit_hash", Text),
-    Column("error", JSON),
-    Column("author", Text, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Column("finished_at", BigInteger),
+    *key(id=Text),
+    *required(repository_id=Text, pipeline=Text, number=BigInteger, branch=Text, output=Text, state=Text),
+    *required(steps=JSON),
+    *optional(commit_hash=Text, error=JSON),
+    *required(author=Text, started_at=BigInteger),
+    *optional(finished_at=BigInteger),
     UniqueConstraint("repository_id", "pipeline", "number"),
 )
 
-expectations = Table(
+expectations = table(
     "ana_expectations",
-    metadata,
-    Column("run_id", Text, primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("table_name", Text),
-    Column("name", Text, nullable=False),
-    Column("condition", Text, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("row_count", BigInteger),
-    Column("failed_count", BigInteger),
-    Column("example", JSON),
+    *key(run_id=Text, number=Integer),
+    *optional(table_name=Text),
+    *required(name=Text, condition=Text, action=Text),
+    *optional(row_count=BigInteger, failed_count=BigInteger, example=JSON),
 )
 
-leases = Table(
+leases = table(
     "ana_leases",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("repository_id", Text),
-    Column("holder", Text, nullable=False),
-    Column("taken_at", BigInteger, nullable=False),
-    Column("until", BigInteger, nullable=False),
+    *key(name=Text),
+    *optional(repository_id=Text),
+    *required(holder=Text, taken_at=BigInteger, until=BigInteger),
 )
