@@ -29,13 +29,8 @@ def publish_once(
     """
 
     def write_if_new(tx: Transaction) -> None:
-        if not is_written(repo, branch, identity):
+        if not any(value == identity.value for _, value in repo.workbook.facts(identity.fact, branch)):
             write(tx)
 
     asked = repo.commit(branch, message, strict=True, facts={identity.fact: identity.value}, retry=_RETRIES)
     return asked(write_if_new)
-
-
-def is_written(repo: Repository, branch: str, identity: WriteIdentity) -> bool:
-    """Tell whether the branch has a commit of this write; after a reset that drops the commit, it doesn't."""
-    return any(value == identity.value for _, value in repo.workbook.facts(identity.fact, branch))

@@ -164,7 +164,7 @@ def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None
     if micros >= today:
         return branch.position
     if not _has_moved(cx, branch):
-        made_at = _made_at(cx, branch)
+        made_at = int(making(cx, {"branch": branch.id}).one().created_at)
         return branch.position if made_at <= micros or made_at > today else None
     row = _move_at(cx, branch, micros)
     m = t.branch_moves.c
@@ -184,10 +184,6 @@ def _move_at(cx: Connection, branch: BranchHead, micros: int) -> sa.Row[Any, Any
     if row and after and after.moved_at <= micros:
         return cx.execute(query.where(m.id > row.id, m.moved_at <= micros).order_by(m.id.desc()).limit(1)).first()
     return row
-
-
-def _made_at(cx: Connection, branch: BranchHead) -> int:
-    return int(making(cx, {"branch": branch.id}).one().created_at)
 
 
 def _has_moved(cx: Connection, branch: BranchHead) -> bool:

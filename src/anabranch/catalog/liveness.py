@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, or_, select
+from sqlalchemy import Connection, Select, delete, or_, select
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.manifests import listing
@@ -74,7 +74,7 @@ def linked_by(cx: Connection, doomed: Doomed) -> dict[ObjectId, Kind]:
 
 def unlinked(cx: Connection) -> list[Loose]:
     """List the objects of the store that nothing links."""
-    query = select(t.objects).where(*(_none(q) for q in _all_links()))
+    query = select(t.objects).where(*(t.objects.c.id.not_in(q) for q in _all_links()))
     return [Loose(stored(row), "objects", row.created_at) for row in cx.execute(query)]
 
 
@@ -83,10 +83,6 @@ def _all_links() -> list[Select[Any]]:
     # Manifests are made when a commit or a view is published: until then, open commits link each object.
     listing = (select(t.changes.c.object_id), select(t.view_objects.c.object_id))
     return [*direct, select(_m.object_id).where(or_(*(_m.manifest_id.in_(q) for q in listing)))]
-
-
-def _none(links: Select[Any]) -> ColumnElement[bool]:
-    return t.objects.c.id.not_in(links)
 
 
 def linked_in(repository: RepositoryId) -> list[Select[Any]]:

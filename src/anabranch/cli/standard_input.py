@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from anabranch.cli.failures import BadUsage
 from anabranch.errors import AnabranchError, Unavailable
@@ -51,7 +50,7 @@ def _copy(name: str, folder: Path, number: int) -> str:
     try:
         with made.open("wb") as target:
             if name == STANDARD_INPUT:
-                shutil.copyfileobj(_standard_input(), target)
+                shutil.copyfileobj(sys.stdin.buffer, target)
             else:
                 with open(name, "rb") as source:
                     shutil.copyfileobj(source, target)
@@ -59,7 +58,3 @@ def _copy(name: str, folder: Path, number: int) -> str:
         message = f"{name!r} can't be read: {error.strerror or error}"
         raise Unavailable(message, hint="check what writes to it, and the space for temporary files") from error
     return str(made)
-
-
-def _standard_input() -> BinaryIO:
-    return sys.stdin.buffer

@@ -215,7 +215,7 @@ def make_schema(columns: Sequence[Column], key: Sequence[str]) -> Schema:
             hint = "choose integers, decimals, strings, dates, times or binary"
             raise InvalidRequest(f"column {column.name!r} of type {column.type} can't be a key", hint=hint)
     ids = tuple(c.id for c in chosen)
-    not_null = tuple(_not_null(c) if c.id in ids else c for c in columns)
+    not_null = tuple(replace(c, nullable=False) if c.id in ids else c for c in columns)
     return Schema(draft.id, not_null, ids)
 
 
@@ -245,10 +245,6 @@ def _parse_column(name: str, text: str) -> Column:
         raise InvalidRequest(f"column {name!r}: DEFAULT has no value", hint="such as 'int DEFAULT 0'")
     made = new_column(name, type_, nullable="NOT" not in clauses, default=default)
     return replace(made, comment=clauses.get("COMMENT") or None)
-
-
-def _not_null(column: Column) -> Column:
-    return replace(column, nullable=False)
 
 
 def _refuse_repeated_names(names: list[str]) -> None:

@@ -167,7 +167,7 @@ class BucketPlace:
     def why_unseen(self) -> str | None:
         """Say why; names an error's class only, since a server's answer may repeat parts of the request."""
         try:
-            return None if self._info(_MARK).is_file else "it is not there"
+            return None if self._files.get_file_info(self._at(_MARK)).is_file else "it is not there"
         except OSError as error:
             return f"it can't be read ({type(error).__name__}): the keys or the network are not right there"
 
@@ -235,9 +235,6 @@ class BucketPlace:
 
         found: list[Any] = self._files.get_file_info(FileSelector(path, recursive=recursive, allow_not_found=True))
         return found
-
-    def _info(self, name: str) -> Any:
-        return self._files.get_file_info(self._at(name))
 
     def _content(self, name: str) -> bytes:
         with self.open(name) as stream:

@@ -253,7 +253,7 @@ class _SchemaWork:
         return side
 
     def _ask_about_key(self, kind: str) -> Side:
-        names = [_key_names(s) for s in (self.base, self.ours, self.theirs)]
+        names = [(list(s.schema.key_names) if s and s.schema else None) for s in (self.base, self.ours, self.theirs)]
         return self.judge.choose("schema", kind, names)
 
     def _side_of_whole_key(self, chosen: Side) -> Side:
@@ -370,7 +370,3 @@ def _name_verb(trio: Trio, side: Column | None) -> str:
 def _with(texts: dict[str, str], name: str, text: str | None) -> dict[str, str]:
     rest = {n: t for n, t in texts.items() if n != name}
     return rest if text is None else {**rest, name: text}
-
-
-def _key_names(side: ThingSide | None) -> list[str] | None:
-    return list(side.schema.key_names) if side and side.schema else None
