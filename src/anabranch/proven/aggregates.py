@@ -29,6 +29,11 @@ _TOO_GREAT = "sums of more than 38 digits"
 
 Called = Callable[[str, Sequence[exp.Expr]], exp.Expr]
 """Builds DuckDB's call of an aggregate: over a group, or over a window."""
+Rule = Callable[[str, Sequence[Value], Called], Value]
+_CHOSEN = {
+    **dict.fromkeys(("first", "first_value", "any_value"), "first"),
+    **dict.fromkeys(("last", "last_value"), "last"),
+}
 
 
 @dataclass(frozen=True)
@@ -163,29 +168,10 @@ _LONGEST_MEAN = 20
 """Spark rounds a mean twice, first to 39 decimal places; up to this scale that changes nothing."""
 
 
-def _extreme(name: str, values: Sequence[Value], called: Called) -> Value:
-    value, type_ = _only(name, values)
-    return Value(called(name, [value.node]), type_, value.may_fail)
-
-
-def _chosen(name: str, values: Sequence[Value], called: Called) -> Value:
-    """first, last and any_value, by the order in which rows are read."""
-    value, type_ = _only(name, values)
-    return Value(called(_CHOSEN[name], [value.node]), type_, value.may_fail)
-
-
-_CHOSEN = {
-    **dict.fromkeys(("first", "first_value", "any_value"), "first"),
-    **dict.fromkeys(("last", "last_value"), "last"),
-}
-
-
 def _spread(name: str, values: Sequence[Value], called: Called) -> Value:
     """stddev and variance, by our own function over all values of a group."""
     value, type_ = _only(name, values)
-    if not type_.is_number:
-        raise Unproven(f"{name.upper()} of {type_}")
-    if type_.name == "decimal":
+    if not type_.is_number or type_.name == "decimal":
         raise Unproven(f"{name.upper()} of {type_}")
     listed = called("list", [_as_double(value)])
     return Value(DuckText(this=f"{_SPREADS[name]}($1)", expressions=[listed]), DOUBLE, value.may_fail)
@@ -199,21 +185,16 @@ _SPREADS = {
 }
 
 
-def _every(duck: str) -> Callable[[str, Sequence[Value], Called], Value]:
+def _of_one(fits: Callable[[DataType], bool] = lambda _: True, duck: str | None = None) -> Rule:
+    """An aggregate that returns the type it takes; first, last and any_value by the order in which rows are read."""
+
     def rule(name: str, values: Sequence[Value], called: Called) -> Value:
         value, type_ = _only(name, values)
-        if type_ != BOOLEAN:
+        if not fits(type_):
             raise Unproven(f"{name.upper()} of {type_}")
-        return Value(called(duck, [value.node]), BOOLEAN, value.may_fail)
+        return Value(called(duck or name, [value.node]), type_, value.may_fail)
 
     return rule
-
-
-def _bits(name: str, values: Sequence[Value], called: Called) -> Value:
-    value, type_ = _only(name, values)
-    if not type_.is_integer:
-        raise Unproven(f"{name.upper()} of {type_}")
-    return Value(called(name, [value.node]), type_, value.may_fail)
 
 
 def _count_if(name: str, values: Sequence[Value], called: Called) -> Value:
@@ -236,18 +217,16 @@ def _as_double(value: Value) -> exp.Expr:
     return value.node if value.type == DOUBLE else cast_to(value.node, DOUBLE)
 
 
-_RULES: dict[str, Callable[[str, Sequence[Value], Called], Value]] = {
+_RULES: dict[str, Rule] = {
     "count": _count,
     "sum": _sum,
-    "avg": _average,
-    "mean": _average,
-    "min": _extreme,
-    "max": _extreme,
-    **dict.fromkeys(("bool_and", "every"), _every("bool_and")),
-    **dict.fromkeys(("bool_or", "some", "any"), _every("bool_or")),
+    **dict.fromkeys(("avg", "mean"), _average),
+    **dict.fromkeys(("min", "max"), _of_one()),
+    **dict.fromkeys(("bool_and", "every"), _of_one(lambda type_: type_ == BOOLEAN, "bool_and")),
+    **dict.fromkeys(("bool_or", "some", "any"), _of_one(lambda type_: type_ == BOOLEAN, "bool_or")),
     "count_if": _count_if,
-    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _bits),
-    **dict.fromkeys(_CHOSEN, _chosen),
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _of_one(lambda type_: type_.is_integer)),
+    **{name: _of_one(duck=duck) for name, duck in _CHOSEN.items()},
     **dict.fromkeys(_SPREADS, _spread),
 }
 AGGREGATES = frozenset(_RULES)

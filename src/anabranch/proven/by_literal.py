@@ -28,17 +28,8 @@ _ROUND_DOUBLE = (
 )
 """Away from the midpoint between two results every way of rounding agrees; near it the decimal text decides."""
 _UNITS = {
-    word: unit
-    for unit, words in {
-        "year": "year yyyy yy",
-        "quarter": "quarter",
-        "month": "month mon mm",
-        "week": "week",
-        "day": "day dd",
-        "hour": "hour",
-        "minute": "minute",
-        "second": "second",
-    }.items()
+    word: words.split()[0]
+    for words in ("year yyyy yy", "quarter", "month mon mm", "week", "day dd", "hour", "minute", "second")
     for word in words.split()
 }
 _LETTERS = {
@@ -91,10 +82,6 @@ class Translator(Protocol):
     def convert(self, value: Value, target: DataType, safe: bool = False) -> Value: ...
 
 
-def _row(name: str, takes: str, gives: str, duck: str, guard: str = "", *, may_fail: bool = False) -> Proof:
-    return proof(name, takes, gives, duck, guard=guard, may_fail=may_fail)
-
-
 def _given(node: exp.Expr, name: str, least: int, most: int) -> list[exp.Expr]:
     found: list[exp.Expr] = list(node.expressions)
     if not least <= len(found) <= most:
@@ -107,6 +94,12 @@ def _text(node: exp.Expr, name: str) -> str:
     if not isinstance(node, exp.Literal) or not node.is_string:
         raise Unproven(f"{name.upper()} with anything but a text that is written out")
     return str(node.this)
+
+
+def _pattern(node: exp.Expr, name: str) -> str:
+    """A regular expression that both engines read alike."""
+    refuse_unlike(pattern := _text(node, name))
+    return pattern
 
 
 def _place(node: exp.Expr, name: str) -> int:
@@ -129,11 +122,8 @@ def _zone(prover: Translator, name: str) -> str:
 def local_time(prover: Translator, value: Value, name: str) -> Value:
     """A timestamp as local time in the session's time zone."""
     zone = _zone(prover, name)
-    if zone in _UTC:
-        return prover.applied(_row("local_time", "timestamp", "timestamp_ntz", "timezone('UTC', $1)"), [value])
-    return prover.applied(
-        _row("local_time", "timestamp", "timestamp_ntz", _SHIFTED.format(zone), _KNOWN_YEARS), [value]
-    )
+    duck, guard = ("timezone('UTC', $1)", "") if zone in _UTC else (_SHIFTED.format(zone), _KNOWN_YEARS)
+    return prover.applied(proof("local_time", "timestamp", "timestamp_ntz", duck, guard=guard), [value])
 
 
 def _clock_time(prover: Translator, node: exp.Expr, name: str) -> Value:
@@ -153,13 +143,11 @@ def truncated(prover: Translator, node: exp.Expr, name: str) -> Value:
     if found is None:
         raise Unproven(f"DATE_TRUNC to {_text(unit, name)!r}")
     value, local = _clock_time(prover, moment, name), f"date_trunc('{found}', $1)"
-    zone = _zone(prover, name)
-    if zone in _UTC:
-        return prover.applied(_row(name, "timestamp_ntz", "timestamp", f"CAST({local} AS TIMESTAMPTZ)"), [value])
-    return prover.applied(
-        _row(name, "timestamp_ntz", "timestamp", _from_local(zone, f"CAST({local} AS TIMESTAMP)"), _NEAR_SHIFTS),
-        [value],
-    )
+    zone, guard = _zone(prover, name), ""
+    duck = f"CAST({local} AS TIMESTAMPTZ)"
+    if zone not in _UTC:
+        duck, guard = _from_local(zone, f"CAST({local} AS TIMESTAMP)"), _NEAR_SHIFTS
+    return prover.applied(proof(name, "timestamp_ntz", "timestamp", duck, guard=guard), [value])
 
 
 def _from_local(zone: str, local: str) -> str:
@@ -173,9 +161,8 @@ def formatted(prover: Translator, node: exp.Expr, name: str) -> Value:
     """date_format."""
     moment, pattern = _given(node, name, 2, 2)
     duck = _FORMATTED.format(_strftime(_text(pattern, name)))
-    return prover.applied(
-        _row(name, "timestamp_ntz", "string", duck, _FOUR_DIGITS), [_clock_time(prover, moment, name)]
-    )
+    row = proof(name, "timestamp_ntz", "string", duck, guard=_FOUR_DIGITS)
+    return prover.applied(row, [_clock_time(prover, moment, name)])
 
 
 def _strftime(pattern: str) -> str:
@@ -194,9 +181,9 @@ def _strftime(pattern: str) -> str:
 def today(prover: Translator, node: exp.Expr, name: str) -> Value:
     """current_date."""
     _given(node, name, 0, 0)
-    moment = prover.applied(_row("now", "", "timestamp", "now()"), [])
+    moment = prover.applied(proof("now", "", "timestamp", "now()"), [])
     clock = local_time(prover, moment, name)
-    return prover.applied(_row(name, "timestamp_ntz", "date", "CAST($1 AS DATE)"), [clock])
+    return prover.applied(proof(name, "timestamp_ntz", "date", "CAST($1 AS DATE)"), [clock])
 
 
 def now(prover: Translator, node: exp.Expr, name: str) -> Value:
@@ -204,7 +191,7 @@ def now(prover: Translator, node: exp.Expr, name: str) -> Value:
     _given(node, name, 0, 0)
     if not prover.guards:
         raise Unproven(name.upper())
-    return prover.applied(_row(name, "", "timestamp", "now()"), [])
+    return prover.applied(proof(name, "", "timestamp", "now()"), [])
 
 
 def rounded(prover: Translator, node: exp.Expr, name: str) -> Value:
@@ -217,20 +204,19 @@ def rounded(prover: Translator, node: exp.Expr, name: str) -> Value:
     if type_.is_integer:
         return replace(value, node=exp.Paren(this=value.node), digits=0, literal=None)
     if type_.name == "double":
-        row = _row(name, "double", "double", _ROUND_DOUBLE, _FEW_DIGITS)
+        row = proof(name, "double", "double", _ROUND_DOUBLE, guard=_FEW_DIGITS)
         return prover.applied(row.with_words({"$places": places, "$unit": f"{10**places}::DOUBLE"}), [value])
     scale = min(type_.scale, places)
     target = DataType("decimal", min(38, type_.digits + 1 + scale), scale)
-    return built(
-        _row(name, "decimal", "decimal", "CAST($1 AS $T)", may_fail=type_.digits + 1 + scale > 38), [value], target
-    )
+    row = proof(name, "decimal", "decimal", "CAST($1 AS $T)", may_fail=type_.digits + 1 + scale > 38)
+    return built(row, [value], target)
 
 
 def _searched(prover: Translator, node: exp.Expr, name: str, gives: str, duck: str, *texts: str) -> Value:
     """A function of a text and of string literals."""
     takes = ", ".join("string" for _ in (node, *texts))
     written = [Value(exp.Literal.string(text), STRING, literal=text) for text in texts]
-    row = _row(name, takes, gives, _CLEAN.format(duck), _PLAIN_TEXT)
+    row = proof(name, takes, gives, _CLEAN.format(duck), guard=_PLAIN_TEXT)
     return prover.applied(row, [_string(prover, node, name), *written])
 
 
@@ -244,16 +230,13 @@ def _string(prover: Translator, node: exp.Expr, name: str) -> Value:
 def matched(prover: Translator, node: exp.Expr, name: str) -> Value:
     """rlike."""
     parts = [node.this, node.args["expression"]] if isinstance(node, exp.RegexpLike) else _given(node, name, 2, 2)
-    pattern = _text(parts[1], name)
-    refuse_unlike(pattern)
-    return _searched(prover, parts[0], name, "boolean", "regexp_matches($1, $2)", pattern)
+    return _searched(prover, parts[0], name, "boolean", "regexp_matches($1, $2)", _pattern(parts[1], name))
 
 
 def extracted(prover: Translator, node: exp.Expr, name: str) -> Value:
     """regexp_extract: group 1 of the first match, unless another group is named."""
     text, pattern_node, *more = _given(node, name, 2, 3)
-    pattern, group = _text(pattern_node, name), _place(more[0], name) if more else 1
-    refuse_unlike(pattern)
+    pattern, group = _pattern(pattern_node, name), _place(more[0], name) if more else 1
     if group > group_count(pattern):
         raise Unproven(f"the group {group} of a regular expression that has fewer")
     return _searched(prover, text, name, "string", f"regexp_extract($1, $2, {group})", pattern)
@@ -262,8 +245,7 @@ def extracted(prover: Translator, node: exp.Expr, name: str) -> Value:
 def replaced(prover: Translator, node: exp.Expr, name: str) -> Value:
     """regexp_replace: all matches."""
     text, pattern_node, new = _given(node, name, 3, 3)
-    pattern = _text(pattern_node, name)
-    refuse_unlike(pattern)
+    pattern = _pattern(pattern_node, name)
     if may_match_nothing(pattern):
         raise Unproven("REGEXP_REPLACE with a regular expression that matches nothing, too")
     by = replacement_for_duck(_text(new, name), group_count(pattern))
@@ -285,7 +267,7 @@ def split_part_of(prover: Translator, node: exp.Expr) -> Value:
     fails = only_spark("parts of a text that are not there", STRING)
     duck = _PART.format("string_split($1, $2)", place).replace("$fail", fails)
     written = Value(exp.Literal.string(between), STRING, literal=between)
-    row = _row("split", "string, string", "string", duck, may_fail=True)
+    row = proof("split", "string, string", "string", duck, may_fail=True)
     return prover.applied(row, [_string(prover, text, "split"), written])
 
 
@@ -294,7 +276,7 @@ def bytes_of(node: exp.Expr) -> Value:
     digits = str(node.this)
     if not re.fullmatch(r"(?:[0-9a-fA-F]{2})*", digits):
         raise Unproven("X with an odd number of digits")
-    return built(_row("x", "", "binary", f"unhex('{digits}')"), [], DataType("binary"))
+    return built(proof("x", "", "binary", f"unhex('{digits}')"), [], DataType("binary"))
 
 
 SPECIAL: Mapping[str, Callable[[Translator, exp.Expr, str], Value]] = {
@@ -307,4 +289,3 @@ SPECIAL: Mapping[str, Callable[[Translator, exp.Expr, str], Value]] = {
     "regexp_extract": extracted,
     "regexp_replace": replaced,
 }
-__all__ = ["SPECIAL", "bytes_of", "local_time", "matched", "split_part_of"]

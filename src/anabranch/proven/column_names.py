@@ -12,6 +12,7 @@ from anabranch.model.ddl import parse_type
 from anabranch.proven.aggregates import AGGREGATES, Call, call_of
 from anabranch.proven.scope import Nameless, Scope
 from anabranch.proven.table.row import Unproven
+from anabranch.proven.table.syntax import COMPARISONS, SYMBOLS
 
 
 def name_of(node: exp.Expr, scope: Scope) -> str:
@@ -183,27 +184,6 @@ def _aggregate(call: Call) -> str:
     return f"{call.name}({'DISTINCT ' if call.distinct else ''}{given}){condition}"
 
 
-_BINARY: dict[type[exp.Expr], str] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.IntDiv: "div",
-    exp.EQ: "=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "<=>",
-    exp.And: "AND",
-    exp.Or: "OR",
-    exp.BitwiseAnd: "&",
-    exp.BitwiseOr: "|",
-    exp.BitwiseXor: "^",
-    exp.BitwiseLeftShift: "<<",
-    exp.BitwiseRightShift: ">>",
-}
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Column: lambda node: str(node.name),
     exp.Literal: _literal,
@@ -231,6 +211,9 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Case: _case,
     exp.Cast: _cast,
     exp.Anonymous: _function,
+}
+_BINARY: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.And: "AND", exp.Or: "OR"} | {
+    kind: sign for kind, sign in (COMPARISONS | SYMBOLS).items() if kind not in _RULES
 }
 _PLAIN_WORDS = (
     "abs add_months ascii bin bit_count bit_get bit_length btrim ceiling char char_length "

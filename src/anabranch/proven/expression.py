@@ -25,7 +25,7 @@ from anabranch.model.types import DataType
 from anabranch.proven.key_bounds import constant, key_bounds
 from anabranch.proven.nested import prove_whole
 from anabranch.proven.parser import TAKE_UNITS, WORDS, has_escapes, parse
-from anabranch.proven.prover import GuardingProver, Prover, Unproven
+from anabranch.proven.prover import Prover, Unproven
 from anabranch.proven.rewrites import refuse_regrouped
 from anabranch.proven.scope import unknown_column
 from anabranch.proven.spark_functions import refuse_unknown_functions
@@ -230,7 +230,7 @@ def _proven(
     refuse_unknown_functions(parsed)
     columns = {c.name.lower(): (c.name, c.type) for c in named}
     try:
-        prover = GuardingProver(columns, dict(args), zone) if guards else Prover(columns, dict(args))
+        prover = Prover(columns, dict(args), guards=guards, zone=zone if guards else None)
         proven, type_ = prove_whole(prover, parsed)
         refuse_regrouped(proven)
         if guards and type_ is not None and type_.name == "decimal":

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
-from anabranch.proven.by_literal import SPECIAL, bytes_of, local_time, matched, split_part_of
+from anabranch.proven.by_literal import SPECIAL, bytes_of, local_time, matched, now, split_part_of, today
 from anabranch.proven.literals import fits_by_literals, is_plain_time, literal_value, typed_literals
 from anabranch.proven.rewrites import NULL_TESTS, computed
 from anabranch.proven.table.decimals import decimal_arithmetic
@@ -39,7 +39,7 @@ from anabranch.proven.table.whole import CAST_ROWS, FUNCTIONS
 from anabranch.queries.duck_text import DuckText, bracketed
 from anabranch.queries.query import cast_to, choose, col
 
-__all__ = ["GuardingProver", "Prover", "Unproven", "assignable"]
+__all__ = ["Prover", "Unproven", "assignable"]
 
 
 def assignable(source: DataType | None, target: DataType) -> bool:
@@ -70,6 +70,10 @@ class Prover:
 
     columns: Mapping[str, tuple[str, DataType]]
     args: Mapping[str, ParameterValue]
+    guards: bool = field(default=False, kw_only=True)
+    """Whether a translation may fail on values that Spark can compute; Spark is then asked instead."""
+    zone: str | None = field(default=None, kw_only=True)
+    """The time zone of Spark's session, where it is known."""
 
     def visit(self, node: exp.Expr) -> Value:
         unknown = [name for name, value in node.args.items() if value and name not in UNDERSTOOD]
@@ -83,16 +87,6 @@ class Prover:
             if isinstance(node, kinds):
                 return method(self, node)
         raise Unproven(_describe(node))
-
-    @property
-    def guards(self) -> bool:
-        """Whether a translation may fail on values that Spark can compute; Spark is then asked instead."""
-        return False
-
-    @property
-    def zone(self) -> str | None:
-        """The time zone of Spark's session, where it is known."""
-        return None
 
     def call(self, name: str, values: Sequence[Value]) -> Value:
         """Translate a call by the row of the table that fits the arguments."""
@@ -167,9 +161,6 @@ class Prover:
             row, may_fail = row.tried(), False
         return built(replace(row, may_fail=may_fail), [value], target)
 
-    def literal(self, node: exp.Expr) -> Value:
-        return literal_value(node)
-
     def column(self, node: exp.Expr) -> Value:
         found = self.columns.get(node.name.lower())
         if found is None:
@@ -184,12 +175,6 @@ class Prover:
             raise Unproven("a parameter without a name")
         known, value = self.args[node.name], exp.Placeholder(this=node.name)
         return Value(cast_to(value, known.type) if known.type else value, known.type, digits=known.digits)
-
-    def boolean(self, node: exp.Expr) -> Value:
-        return Value(node.copy(), BOOLEAN)
-
-    def null(self, _node: exp.Expr) -> Value:
-        return Value(exp.Null(), None)
 
     def paren(self, node: exp.Expr) -> Value:
         inner = self.visit(node.this)
@@ -445,29 +430,12 @@ class Prover:
         return self._brought_together(values)
 
 
-@dataclass(frozen=True)
-class GuardingProver(Prover):
-    """Also translates what is proven for some values only, for callers that ask Spark where DuckDB fails."""
-
-    session_zone: str | None = None
-
-    @property
-    def guards(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def zone(self) -> str | None:
-        """The time zone of Spark's session, where it is known."""
-        return self.session_zone
-
-
 _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Value]], ...] = (
-    (exp.Literal, Prover.literal),
+    (exp.Literal, lambda _prover, node: literal_value(node)),
     (exp.Column, Prover.column),
     (exp.Placeholder, Prover.placeholder),
-    (exp.Boolean, Prover.boolean),
-    (exp.Null, Prover.null),
+    (exp.Boolean, lambda _prover, node: Value(node.copy(), BOOLEAN)),
+    (exp.Null, lambda *_: Value(exp.Null(), None)),
     (exp.Paren, Prover.paren),
     ((exp.And, exp.Or), Prover.both),
     (exp.Not, Prover.negated),
@@ -477,12 +445,10 @@ _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Valu
     (exp.Like, Prover.like),
     (exp.ILike, Prover.like_any_case),
     (exp.RegexpLike, lambda prover, node: matched(prover, node, "rlike")),
-    (exp.Bracket, lambda prover, node: split_part_of(prover, node)),
+    (exp.Bracket, split_part_of),
     (exp.HexString, lambda _prover, node: bytes_of(node)),
-    (
-        (exp.CurrentDate, exp.CurrentTimestamp),
-        lambda prover, node: SPECIAL[_WORDS[type(node)]](prover, node, _WORDS[type(node)]),
-    ),
+    (exp.CurrentDate, lambda prover, node: today(prover, node, "current_date")),
+    (exp.CurrentTimestamp, lambda prover, node: now(prover, node, "current_timestamp")),
     (exp.Case, Prover.case),
     (exp.If, Prover.if_),
     (exp.Neg, Prover.negation),
@@ -493,7 +459,6 @@ _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Valu
     ((exp.Substring, exp.Overlay, exp.StrPosition), Prover.written),
     (exp.Anonymous, Prover.function),
 )
-_WORDS: dict[type[exp.Expr], str] = {exp.CurrentDate: "current_date", exp.CurrentTimestamp: "current_timestamp"}
 _TYPE_NAMES = "tinyint smallint int bigint float double decimal string boolean date to_date timestamp binary"
 _SPECIAL: dict[str, Callable[[Prover, exp.Expr, str], Value]] = {
     "nvl2": Prover.presence,

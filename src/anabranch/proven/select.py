@@ -77,7 +77,7 @@ def prove_block(block: Block) -> Derived:
     where = _where(block, rows.at(WHERE)) if args.get("where") else None
     terms, groups = _grouped(block, rows)
     _compute(block, terms.at(SELECT))
-    having = _having(block, terms) if args.get("having") else None
+    having = _condition(block, terms.at(HAVING), args["having"].this) if args.get("having") else None
     qualify = _condition(block, terms.at(QUALIFY), args["qualify"].this) if args.get("qualify") else None
     order = _order(block, terms.at(FROM)) if args.get("order") else None
     inner = [block.around.ledger.name("c") for _ in block.items]
@@ -322,10 +322,6 @@ def _agreed(found: Sequence[Item], name: str, block: Block) -> exp.Expr:
     if len({terms.key(i.node) for i in found}) > 1:
         raise InvalidRequest(f"the column {name!r} is ambiguous", hint="SELECT gives this name twice", column=name)
     return found[0].node
-
-
-def _having(block: Block, terms: Terms) -> exp.Expr:
-    return _condition(block, terms.at(HAVING), block.node.args["having"].this)
 
 
 def _condition(block: Block, terms: Terms, node: exp.Expr) -> exp.Expr:

@@ -68,18 +68,8 @@ class Terms(Prover):
 
     @classmethod
     def over(cls, scope: Scope, around: Surroundings, outside: Outer | None) -> Terms:
-        """Terms over a FROM."""
-        return cls({}, around.args, around, scope, outside=outside)
-
-    @property
-    def guards(self) -> bool:
-        """Always true: whoever runs a whole query asks Spark if DuckDB fails."""
-        return True
-
-    @property
-    def zone(self) -> str | None:
-        """The time zone of Spark's session."""
-        return self.around.zone
+        """Terms over a FROM; whoever runs a whole query asks Spark if DuckDB fails."""
+        return cls({}, around.args, around, scope, outside=outside, guards=True, zone=around.zone)
 
     def at(self, place: TermPlace) -> Terms:
         """The same terms in another place."""

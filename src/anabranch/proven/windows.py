@@ -135,10 +135,8 @@ def _function(name: str, arguments: Sequence[exp.Expr], terms: Visitor, over: Ca
 
 
 _VALUES = {
-    "first_value": "first_value",
-    "first": "first_value",
-    "last_value": "last_value",
-    "last": "last_value",
+    **dict.fromkeys(("first_value", "first"), "first_value"),
+    **dict.fromkeys(("last_value", "last"), "last_value"),
     "nth_value": "nth_value",
 }
 

@@ -49,12 +49,8 @@ def _cast(source: str, target: str, duck: str = "CAST($1 AS $T)", *, may_fail: b
     return proof("cast", source, target, duck, may_fail=may_fail, guard=guard)
 
 
-def _between_integers(source: str, target: str) -> Proof:
-    return _cast(source, target, may_fail=INTEGERS.index(source) > INTEGERS.index(target))
-
-
 CASTS = [
-    *[_between_integers(a, b) for a in INTEGERS for b in INTEGERS if a != b],
+    *[_cast(a, b, may_fail=INTEGERS.index(a) > INTEGERS.index(b)) for a in INTEGERS for b in INTEGERS if a != b],
     # No wider integers: Spark skips the cast to float if the float is then cast to double.
     *[_cast(a, "float") for a in ("tinyint", "smallint")],
     *[_cast(a, b) for a in INTEGERS for b in ("double", "string")],
@@ -83,9 +79,5 @@ CASTS = [
     _cast("date", "string", f"{_YEAR_SIZE}{_OTHER_YEAR}strftime($1, '-%m-%d') END"),
     _cast("date", "timestamp_ntz", may_fail=True),
     _cast("timestamp_ntz", "date"),
-    _cast(
-        "timestamp_ntz",
-        "string",
-        f"{_YEAR_SIZE}{_OTHER_YEAR}{_AFTER_YEAR} END",
-    ),
+    _cast("timestamp_ntz", "string", f"{_YEAR_SIZE}{_OTHER_YEAR}{_AFTER_YEAR} END"),
 ]

@@ -15,14 +15,14 @@ _WRAP_BIGINT = (
     "CAST(((%s + 9223372036854775808::HUGEINT) & 18446744073709551615::HUGEINT) - 9223372036854775808::HUGEINT"
     " AS BIGINT)"
 )
+_WIDE = "CAST($1 AS HUGEINT) ? CAST($2 AS HUGEINT)"
+_SIGNS = {"add": "+", "subtract": "-", "multiply": "*"}
 
 COMPARISONS = [
-    proof("= ==", "scalar, scalar", "boolean", "$1 = $2", alike=True),
-    proof("<> !=", "scalar, scalar", "boolean", "$1 <> $2", alike=True),
-    proof("<", "scalar, scalar", "boolean", "$1 < $2", alike=True),
-    proof("<=", "scalar, scalar", "boolean", "$1 <= $2", alike=True),
-    proof(">", "scalar, scalar", "boolean", "$1 > $2", alike=True),
-    proof(">=", "scalar, scalar", "boolean", "$1 >= $2", alike=True),
+    *[
+        proof(names, "scalar, scalar", "boolean", f"$1 {names.split()[0]} $2", alike=True)
+        for names in ("= ==", "<> !=", "<", "<=", ">", ">=")
+    ],
     proof("<=> equal_null", "scalar, scalar", "boolean", "$1 IS NOT DISTINCT FROM $2", alike=True),
     proof("is_distinct_from", "scalar, scalar", "boolean", "$1 IS DISTINCT FROM $2", alike=True),
     proof("isnull is_null", "scalar", "boolean", "$1 IS NULL"),
@@ -35,23 +35,19 @@ COMPARISONS = [
 
 ARITHMETIC = [
     # Written as functions: DuckDB would turn `i + 1 > 0` into `i > -1`, which never overflows.
-    proof("+ add", "integer, integer", "same", "add($1, $2)", may_fail=True, alike=True),
-    proof("+ add", "fraction, fraction", "same", "$1 + $2", alike=True),
-    proof("- subtract", "integer, integer", "same", "subtract($1, $2)", may_fail=True, alike=True),
-    proof("- subtract", "fraction, fraction", "same", "$1 - $2", alike=True),
-    proof("* multiply", "integer, integer", "same", "multiply($1, $2)", may_fail=True, alike=True),
-    proof("* multiply", "fraction, fraction", "same", "$1 * $2", alike=True),
+    *[
+        proof(f"{sign} {name}", "integer, integer", "same", f"{name}($1, $2)", may_fail=True, alike=True)
+        for name, sign in _SIGNS.items()
+    ],
+    *[
+        proof(f"{sign} {name}", "fraction, fraction", "same", f"$1 {sign} $2", alike=True)
+        for name, sign in _SIGNS.items()
+    ],
     proof("/", "double, double", "double", f"{_ZERO} ELSE $1 / $2 END", may_fail=True),
     proof("div", "bigint, bigint", "bigint", f"{_ZERO} ELSE $1 // $2 END", may_fail=True),
     proof("% mod", "integer, integer", "same", f"{_ZERO} {_REST}", may_fail=True, alike=True),
     proof("% mod", "fraction, fraction", "same", f"{_ZERO} ELSE $1 % $2 END", may_fail=True, alike=True),
-    proof(
-        "pmod",
-        "integer, count",
-        "same",
-        "CASE WHEN $1 % $2 < 0 THEN $1 % $2 + $2 ELSE $1 % $2 END",
-        alike=True,
-    ),
+    proof("pmod", "integer, count", "same", "CASE WHEN $1 % $2 < 0 THEN $1 % $2 + $2 ELSE $1 % $2 END", alike=True),
     proof(
         "pmod",
         "fraction, fraction",
@@ -63,29 +59,12 @@ ARITHMETIC = [
     proof("negative -", "integer", "same", f"subtract({_NOTHING}, $1)", may_fail=True),
     proof("negative -", "fraction", "same", "- $1"),
     proof("negative -", "decimal", signed_type, "- $1"),
-    proof("positive +", "integer", "same", "$1"),
-    proof("positive +", "fraction", "same", "$1"),
-    proof("positive +", "decimal", "same", "$1"),
-    proof(
-        "try_add", "integer, integer", "same", "TRY_CAST(CAST($1 AS HUGEINT) + CAST($2 AS HUGEINT) AS $T)", alike=True
-    ),
-    proof("try_add", "fraction, fraction", "same", "$1 + $2", alike=True),
-    proof(
-        "try_subtract",
-        "integer, integer",
-        "same",
-        "TRY_CAST(CAST($1 AS HUGEINT) - CAST($2 AS HUGEINT) AS $T)",
-        alike=True,
-    ),
-    proof("try_subtract", "fraction, fraction", "same", "$1 - $2", alike=True),
-    proof(
-        "try_multiply",
-        "integer, integer",
-        "same",
-        "TRY_CAST(CAST($1 AS HUGEINT) * CAST($2 AS HUGEINT) AS $T)",
-        alike=True,
-    ),
-    proof("try_multiply", "fraction, fraction", "same", "$1 * $2", alike=True),
+    *[proof("positive +", kind, "same", "$1") for kind in ("integer", "fraction", "decimal")],
+    *[
+        proof(f"try_{name}", "integer, integer", "same", f"TRY_CAST({_WIDE} AS $T)".replace("?", sign), alike=True)
+        for name, sign in _SIGNS.items()
+    ],
+    *[proof(f"try_{name}", "fraction, fraction", "same", f"$1 {sign} $2", alike=True) for name, sign in _SIGNS.items()],
     proof("try_divide", "double, double", "double", "CASE WHEN $2 = 0 THEN NULL ELSE $1 / $2 END"),
     proof("try_mod", "integer, integer", "same", f"CASE WHEN $2 = 0 THEN NULL {_REST}", alike=True),
     proof("try_mod", "fraction, fraction", "same", "CASE WHEN $2 = 0 THEN NULL ELSE $1 % $2 END", alike=True),

@@ -155,22 +155,12 @@ def is_plain_pattern(text: str) -> bool:
     return text.isascii() and "\\" not in text
 
 
+_EXACT = ("boolean", *INTEGERS, "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz")
 _GROUPS = {
     "integer": INTEGERS,
     "fraction": ("float", "double"),
-    "exact": ("boolean", *INTEGERS, "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz"),
-    "scalar": (
-        "boolean",
-        *INTEGERS,
-        "float",
-        "double",
-        "decimal",
-        "string",
-        "binary",
-        "date",
-        "timestamp",
-        "timestamp_ntz",
-    ),
+    "exact": _EXACT,
+    "scalar": (*_EXACT, "float", "double"),
 }
 
 FAIL_ZERO = "CAST('division by zero' AS $T)"

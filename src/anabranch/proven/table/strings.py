@@ -30,6 +30,7 @@ _BEYOND = "the case of letters beyond ASCII"
 _TITLE = (
     "array_to_string(list_transform(string_split(lower($1), ' '), lambda x: upper(left(x, 1)) || substring(x, 2)), ' ')"
 )
+_TEXTS = ("string", "binary")
 
 CASES = [
     proof("upper ucase", "string", "string", _ASCII.format("upper($1)"), guard=_BEYOND),
@@ -125,15 +126,11 @@ MADE = [
 ]
 
 BYTES = [
-    proof("hex", "string", "string", "hex($1)"),
-    proof("hex", "binary", "string", "hex($1)"),
+    *[proof("hex", kind, "string", "hex($1)") for kind in _TEXTS],
     proof("unhex", "string", "binary", "CASE WHEN regexp_full_match($1, '[0-9a-fA-F]*') THEN unhex($1) END"),
-    proof("md5", "string", "string", "md5($1)"),
-    proof("md5", "binary", "string", "md5($1)"),
-    proof("sha1 sha", "string", "string", "sha1($1)"),
-    proof("sha1 sha", "binary", "string", "sha1($1)"),
-    proof("sha2", "string, '256|0'", "string", "sha256($1)"),
-    proof("sha2", "binary, '256|0'", "string", "sha256($1)"),
+    *[proof("md5", kind, "string", "md5($1)") for kind in _TEXTS],
+    *[proof("sha1 sha", kind, "string", "sha1($1)") for kind in _TEXTS],
+    *[proof("sha2", f"{kind}, '256|0'", "string", "sha256($1)") for kind in _TEXTS],
     proof("encode", "string, 'utf-8'", "binary", "encode($1)"),
     proof("decode", "binary, 'utf-8'", "string", "decode($1)", may_fail=True),
     proof("to_binary", "string, 'utf-8|utf8'", "binary", "encode($1)"),
