@@ -14,7 +14,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, parse_columns
 from anabranch.model.types import DataType
 from anabranch.proven.expression import Expression, Unproven
-from anabranch.proven.prover import assignable
+from anabranch.proven.table.types import assignable
 from anabranch.proven.table.whole import CAST_ROWS, FAMILIES, names_proven
 from anabranch.queries.query import Files, Rows, cast_to
 from tests.proven.comparing import Case, case_of, differences, fine_rows, masked_rows, query_of, silent, values_of

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from sqlglot import exp
 
 from anabranch.model.types import DataType
+from anabranch.proven.calls import TIMESTAMP, UTC, Translator
 from anabranch.proven.table.patterns import group_count, may_match_nothing, refuse_unlike, replacement_for_duck
-from anabranch.proven.table.row import Proof, Unproven, Value, built, only_spark, proof
+from anabranch.proven.table.row import Unproven, Value, built, only_spark, proof
 from anabranch.proven.table.types import STRING
 
-TIMESTAMP, NTZ = DataType("timestamp"), DataType("timestamp_ntz")
+NTZ = DataType("timestamp_ntz")
 _PLAIN_TEXT = "regular expressions on text beyond printable ASCII"
 _CLEAN = r"CASE WHEN regexp_full_match($1, '[ -~\t]*') THEN {} WHEN $1 IS NOT NULL THEN $only_spark END"
 _FEW_DIGITS = "ROUND of a double of more than 15 digits"
@@ -51,11 +51,6 @@ _LETTERS = {
 _FOUR_DIGITS = "DATE_FORMAT of years that are not of four digits"
 _FORMATTED = "CASE WHEN year($1) BETWEEN 1000 AND 9999 THEN strftime($1, '{}') WHEN $1 IS NOT NULL THEN $only_spark END"
 _PART = "CASE WHEN $1 IS NULL THEN NULL WHEN len({0}) > {1} THEN {0}[{1} + 1] ELSE $fail END"
-_KNOWN_YEARS = "moments before 1970 and after 2037 in a time zone with summer time"
-_SHIFTED = (
-    "CASE WHEN $1 BETWEEN TIMESTAMPTZ '1970-01-02 00:00:00+00' AND TIMESTAMPTZ '2037-12-31 00:00:00+00'"
-    " THEN timezone('{}', $1) WHEN $1 IS NOT NULL THEN $only_spark END"
-)
 _NEAR_SHIFTS = "moments within a day of a change of the clock, before 1970 or after 2037"
 _OFFSET = "(timezone('{zone}', {utc} {sign} INTERVAL 1 DAY) - timezone('UTC', {utc} {sign} INTERVAL 1 DAY))"
 _FROM_LOCAL = (
@@ -63,23 +58,6 @@ _FROM_LOCAL = (
     " THEN {utc} - {before} WHEN $1 IS NOT NULL THEN $only_spark END"
 )
 """Local time as a moment: certain where the zone's offset is the same a day before and a day after."""
-_UTC = frozenset(("UTC", "Etc/UTC", "GMT", "Z", "Etc/GMT", "Zulu", "UCT", "Universal"))
-
-
-class Translator(Protocol):
-    """What these functions need of a prover."""
-
-    @property
-    def guards(self) -> bool: ...
-
-    @property
-    def zone(self) -> str | None: ...
-
-    def visit(self, node: exp.Expr) -> Value: ...
-
-    def applied(self, row: Proof, values: Sequence[Value]) -> Value: ...
-
-    def convert(self, value: Value, target: DataType, safe: bool = False) -> Value: ...
 
 
 def _given(node: exp.Expr, name: str, least: int, most: int) -> list[exp.Expr]:
@@ -109,28 +87,11 @@ def _place(node: exp.Expr, name: str) -> int:
     return int(node.this)
 
 
-def _zone(prover: Translator, name: str) -> str:
-    """The session's time zone, if both engines know it by this name."""
-    zone = prover.zone
-    if zone is None:
-        raise Unproven(f"{name.upper()} of a timestamp in an unknown time zone")
-    if zone not in _UTC and not re.fullmatch(r"[A-Za-z]+(?:/[A-Za-z_]+)+", zone):
-        raise Unproven(f"{name.upper()} of a timestamp in the time zone {zone}")
-    return zone
-
-
-def local_time(prover: Translator, value: Value, name: str) -> Value:
-    """A timestamp as local time in the session's time zone."""
-    zone = _zone(prover, name)
-    duck, guard = ("timezone('UTC', $1)", "") if zone in _UTC else (_SHIFTED.format(zone), _KNOWN_YEARS)
-    return prover.applied(proof("local_time", "timestamp", "timestamp_ntz", duck, guard=guard), [value])
-
-
 def _clock_time(prover: Translator, node: exp.Expr, name: str) -> Value:
     """A date or a timestamp as local time."""
     value = prover.visit(node)
     if value.type == TIMESTAMP:
-        return local_time(prover, value, name)
+        return prover.local_time(value, name)
     if value.type is not None and value.type.name in ("date", "timestamp_ntz"):
         return prover.convert(value, NTZ)
     raise Unproven(f"{name.upper()} of {value.type or 'null'}")
@@ -143,9 +104,9 @@ def truncated(prover: Translator, node: exp.Expr, name: str) -> Value:
     if found is None:
         raise Unproven(f"DATE_TRUNC to {_text(unit, name)!r}")
     value, local = _clock_time(prover, moment, name), f"date_trunc('{found}', $1)"
-    zone, guard = _zone(prover, name), ""
+    zone, guard = prover.known_zone(name), ""
     duck = f"CAST({local} AS TIMESTAMPTZ)"
-    if zone not in _UTC:
+    if zone not in UTC:
         duck, guard = _from_local(zone, f"CAST({local} AS TIMESTAMP)"), _NEAR_SHIFTS
     return prover.applied(proof(name, "timestamp_ntz", "timestamp", duck, guard=guard), [value])
 
@@ -182,7 +143,7 @@ def today(prover: Translator, node: exp.Expr, name: str) -> Value:
     """current_date."""
     _given(node, name, 0, 0)
     moment = prover.applied(proof("now", "", "timestamp", "now()"), [])
-    clock = local_time(prover, moment, name)
+    clock = prover.local_time(moment, name)
     return prover.applied(proof(name, "timestamp_ntz", "date", "CAST($1 AS DATE)"), [clock])
 
 

@@ -3,77 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
-from anabranch.proven.by_literal import SPECIAL, bytes_of, local_time, matched, now, split_part_of, today
-from anabranch.proven.literals import fits_by_literals, is_plain_time, literal_value, typed_literals
-from anabranch.proven.rewrites import NULL_TESTS, computed
-from anabranch.proven.table.decimals import decimal_arithmetic
-from anabranch.proven.table.row import (
-    TOO_DEEP,
-    ParameterValue,
-    Proof,
-    Unproven,
-    Value,
-    built,
-    marked,
-    matches,
-    may_be_day,
-)
+from anabranch.model.types import DataType
+from anabranch.proven.by_literal import SPECIAL, bytes_of, matched, now, split_part_of, today
+from anabranch.proven.calls import Translator
+from anabranch.proven.literals import is_plain_time, literal_value, typed_literals
+from anabranch.proven.table.row import TOO_DEEP, Unproven, Value, built, marked, may_be_day
 from anabranch.proven.table.syntax import COMPARISONS, FIELDS, SYMBOLS, UNDERSTOOD, UNITS, operands
-from anabranch.proven.table.types import (
-    BOOLEAN,
-    KNOWN,
-    STRING,
-    always_fits,
-    casts_by_double,
-    common_type,
-    is_decimal_arithmetic,
-    written_type,
-)
-from anabranch.proven.table.whole import CAST_ROWS, FUNCTIONS
+from anabranch.proven.table.types import BOOLEAN, KNOWN, STRING, written_type
+from anabranch.proven.table.whole import FUNCTIONS
 from anabranch.queries.duck_text import DuckText, bracketed
 from anabranch.queries.query import cast_to, choose, col
 
-__all__ = ["Prover", "Unproven", "assignable"]
-
-
-def assignable(source: DataType | None, target: DataType) -> bool:
-    """Tell whether both engines cast such a value to a column's type alike."""
-    if source is None or source in (VOID, target):
-        return True
-    if source.is_nested:
-        return _parts_assignable(source, target)
-    exact = (*INTEGERS, "decimal")
-    if source.name in exact and target.name in exact:
-        return source.is_integer or target.name == "decimal"
-    if target.name in ("float", "double"):
-        return source.name in exact or (source.name, target.name) == ("float", "double")
-    return False
-
-
-def _parts_assignable(source: DataType, target: DataType) -> bool:
-    """The same for the parts of nested values, where a decimal can't become a float by way of its text."""
-    if source.name != target.name or [f.name for f in source.fields] != [f.name for f in target.fields]:
-        return False
-    pairs = list(zip(source.parts, target.parts, strict=True))
-    return all(assignable(s, t) and not (s.name == "decimal" and t.name in FLOATS) for s, t in pairs)
+__all__ = ["Prover", "Unproven"]
 
 
 @dataclass(frozen=True)
-class Prover:
+class Prover(Translator):
     """Translates expressions over one set of columns."""
-
-    columns: Mapping[str, tuple[str, DataType]]
-    args: Mapping[str, ParameterValue]
-    guards: bool = field(default=False, kw_only=True)
-    """Whether a translation may fail on values that Spark can compute; Spark is then asked instead."""
-    zone: str | None = field(default=None, kw_only=True)
-    """The time zone of Spark's session, where it is known."""
 
     def visit(self, node: exp.Expr) -> Value:
         unknown = [name for name, value in node.args.items() if value and name not in UNDERSTOOD]
@@ -87,79 +38,6 @@ class Prover:
             if isinstance(node, kinds):
                 return method(self, node)
         raise Unproven(_describe(node))
-
-    def call(self, name: str, values: Sequence[Value]) -> Value:
-        """Translate a call by the row of the table that fits the arguments."""
-        rows = FUNCTIONS.get(name)
-        if name in _OF_TIMES and values and values[0].type == TIMESTAMP:
-            values = [local_time(self, values[0], name), *values[1:]]
-        if name in ("||", "concat") and any(v.type != STRING for v in values):
-            values = self._as_texts(values)
-        values = [computed(v) for v in values] if name in NULL_TESTS else values
-        if rows is None:
-            raise Unproven(name.upper())
-        if is_decimal_arithmetic(values):
-            found = decimal_arithmetic(name, values, self.convert, self.guards)
-            if found is not None:
-                return found
-        for row in rows:
-            given = self._brought_together(values) if row.alike else list(values)
-            kinds = row.kinds(len(given))
-            if given and kinds is not None and all(matches(k, v) for k, v in zip(kinds, given, strict=True)):
-                return self._apply(row, kinds, given)
-            if not given and kinds == ():
-                return self._apply(row, (), given)
-        types = ", ".join(str(v.type or "null") for v in values)
-        raise Unproven(f"{name.upper()} of {types or 'nothing'}")
-
-    def _as_texts(self, values: Sequence[Value]) -> list[Value]:
-        """Cast concatenated values to text, as Spark does unless all are bytes."""
-        if any(v.type is None or v.type.name == "binary" for v in values):
-            return list(values)
-        return [self.convert(replace(v, digits=0, literal=None), STRING) if v.type != STRING else v for v in values]
-
-    def applied(self, row: Proof, values: Sequence[Value]) -> Value:
-        """Translate by a row that was made for these arguments."""
-        return self._apply(row, row.takes, values)
-
-    def _apply(self, row: Proof, kinds: Sequence[str], given: Sequence[Value]) -> Value:
-        if row.guard and not self.guards:
-            raise Unproven(f"{row.names[0].upper()} where {row.guard} may come")
-        wanted = [
-            DataType(k) if k in ("int", "bigint", "double") else v.type for k, v in zip(kinds, given, strict=True)
-        ]
-        values = [self.convert(v, t) if t else v for v, t in zip(given, wanted, strict=True)]
-        result = row.result([v.type or STRING for v in values])
-        if row.may_fail and fits_by_literals(row.names[0], values, result):
-            row = replace(row, may_fail=False)
-        return built(row, values, result)
-
-    def _brought_together(self, values: Sequence[Value]) -> list[Value]:
-        """Bring values to their common type."""
-        values = typed_literals(values, self.zone)
-        types = [v.type for v in values if v.type is not None]
-        if not types:
-            return list(values)
-        common = types[0]
-        for type_ in types[1:]:
-            common = common_type(common, type_)
-        return [self.convert(v, common) for v in values]
-
-    def convert(self, value: Value, target: DataType, safe: bool = False) -> Value:
-        """Cast as Spark does; a safe cast returns null for what does not fit."""
-        if value.type == target:
-            return value
-        if value.type is None or (value.digits > 0 and target.name != "double"):
-            return replace(value, node=cast_to(value.node, target), type=target, may_fail=False)
-        row = CAST_ROWS.get((value.type.name, target.name))
-        if row is None or casts_by_double(value.type, target):
-            raise Unproven(f"CAST from {value.type} to {target}")
-        if row.guard and not self.guards:
-            raise Unproven(f"CAST from {value.type} to {target}")
-        may_fail = row.may_fail and not always_fits(value.type, target)
-        if safe and may_fail:
-            row, may_fail = row.tried(), False
-        return built(replace(row, may_fail=may_fail), [value], target)
 
     def column(self, node: exp.Expr) -> Value:
         found = self.columns.get(node.name.lower())
@@ -281,7 +159,7 @@ class Prover:
         return self._choice([self._test(node.this)], [self.visit(node.args["true"])], default, "if")
 
     def _choice(self, tests: Sequence[Value], results: Sequence[Value], default: Value, name: str) -> Value:
-        *values, last = self._brought_together([*results, default])
+        *values, last = self.brought_together([*results, default])
         node = choose(*((settled(t).node, v.node) for t, v in zip(tests, values, strict=True)), otherwise=last.node)
         may_fail = any(v.may_fail for v in (*tests, *values, last))
         return marked(Value(node, last.type, may_fail), name)
@@ -308,7 +186,7 @@ class Prover:
         """coalesce and the like: Spark evaluates a value only if all before it are null."""
         if name != "coalesce" and len(node.expressions) != 2:
             raise Unproven(f"{name.upper()} of {len(node.expressions)} values")
-        values = self._brought_together([self.visit(p) for p in node.expressions])
+        values = self.brought_together([self.visit(p) for p in node.expressions])
         if not values or values[0].type is None:
             raise Unproven("COALESCE of nulls")
         if any(v.may_fail for v in values[1:]):
@@ -427,7 +305,7 @@ class Prover:
             return [
                 replace(v, node=v.node.this) if v.digits > 0 and isinstance(v.node, exp.Cast) else v for v in values
             ]
-        return self._brought_together(values)
+        return self.brought_together(values)
 
 
 _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Value]], ...] = (
@@ -479,14 +357,6 @@ def _is_literal_time(value: Value) -> bool:
     return not value.may_fail and value.node.find(exp.Column, exp.Placeholder, exp.Subquery, DuckText) is None
 
 
-TIMESTAMP = DataType("timestamp")
-_OF_TIMES = frozenset(
-    (
-        *("year", "quarter", "month", "day", "dayofmonth", "dayofweek", "weekday", "dayofyear", "weekofyear", "hour"),
-        *("minute", "second", "extract_yearofweek", "extract_dow_iso", "extract_second"),
-    )
-)
-"""Functions of a part of a time, taken in local time of the session's zone."""
 _MANY = 32
 """From this length on, a chain of ANDs or ORs is translated in a loop, and its parts are not matched against GROUP
 BY."""

@@ -62,7 +62,7 @@ def of_values(node: exp.Expr, around: Surroundings) -> Source:
     if len({len(row) for row in rows}) != 1:
         raise Unproven("VALUES with rows of different lengths")
     terms = Terms.over(Scope(), around, None)
-    columns = [terms._brought_together([terms.visit(v) for v in values]) for values in zip(*rows, strict=True)]
+    columns = [terms.brought_together([terms.visit(v) for v in values]) for values in zip(*rows, strict=True)]
     qualifier, names = _alias(node)
     alias, inner = around.ledger.name("q"), [around.ledger.name("c") for _ in columns]
     tuples = [exp.Tuple(expressions=[v.node for v in row]) for row in zip(*columns, strict=True)]

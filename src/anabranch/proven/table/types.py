@@ -9,7 +9,7 @@ from sqlglot import exp
 from anabranch.errors import InvalidRequest
 from anabranch.model.ddl import parse_type
 from anabranch.model.texts import shortened
-from anabranch.model.types import INTEGERS, DataType
+from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
 from anabranch.proven.table.row import Unproven, Value
 
 BOOLEAN, STRING, DOUBLE = DataType("boolean"), DataType("string"), DataType("double")
@@ -154,3 +154,25 @@ def _fitting(precision: int, scale: int, symbol: str, one: DataType, other: Data
     if precision > 38:
         raise Unproven(f"{symbol} of {one} and {other}")
     return DataType("decimal", precision, scale)
+
+
+def assignable(source: DataType | None, target: DataType) -> bool:
+    """Tell whether both engines cast such a value to a column's type alike."""
+    if source is None or source in (VOID, target):
+        return True
+    if source.is_nested:
+        return _parts_assignable(source, target)
+    exact = (*INTEGERS, "decimal")
+    if source.name in exact and target.name in exact:
+        return source.is_integer or target.name == "decimal"
+    if target.name in ("float", "double"):
+        return source.name in exact or (source.name, target.name) == ("float", "double")
+    return False
+
+
+def _parts_assignable(source: DataType, target: DataType) -> bool:
+    """The same for the parts of nested values, where a decimal can't become a float by way of its text."""
+    if source.name != target.name or [f.name for f in source.fields] != [f.name for f in target.fields]:
+        return False
+    pairs = list(zip(source.parts, target.parts, strict=True))
+    return all(assignable(s, t) and not (s.name == "decimal" and t.name in FLOATS) for s, t in pairs)

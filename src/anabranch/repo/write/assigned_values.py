@@ -12,7 +12,7 @@ from anabranch.frames.input import one_value
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import FLOATS, DataType, misfit
 from anabranch.proven.expression import Expression, Unproven
-from anabranch.proven.prover import assignable
+from anabranch.proven.table.types import assignable
 from anabranch.queries.initial_values import written_out
 from anabranch.queries.nested import fitted
 from anabranch.queries.query import cast_to

@@ -14,7 +14,7 @@ from anabranch.model.types import DataType, can_store, can_widen
 from anabranch.plan.commit import ThingDraft, draft_state, with_statement
 from anabranch.plan.properties import check_properties
 from anabranch.proven.expression import Expression, Unproven
-from anabranch.proven.prover import assignable
+from anabranch.proven.table.types import assignable
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import check_kept_rules
 from anabranch.repo.write.alter_table import cluster_columns

@@ -14,7 +14,7 @@ from anabranch.model.schema import Column, Schema, new_column
 from anabranch.model.types import DataType, can_store
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression, type_of_value
-from anabranch.proven.prover import assignable
+from anabranch.proven.table.types import assignable
 from anabranch.queries import writes as changes
 from anabranch.queries.initial_values import initial_text, initial_value
 from anabranch.queries.nested import comparable
