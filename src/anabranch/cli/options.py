@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import click
@@ -40,10 +41,10 @@ def _remember(ctx: click.Context, option: click.Parameter, value: Any) -> None:
 
 
 class Command(click.Command):
-    """A command that also takes the global options after its name."""
+    """A command that gets the session as its first argument, and takes the global options after its name, too."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(self, name: str | None, callback: Callable[..., Any], **settings: Any) -> None:
+        super().__init__(name, callback=click.make_pass_decorator(Session)(callback), **settings)
         own = {param.name for param in self.params}
         self.params.extend(o for o in global_options(hidden=True) if o.name not in own)
 
@@ -82,13 +83,8 @@ class CommandGroup(click.Group):
         return f"did you mean `{ctx.command_path} {near[0]}`?" if near else f"it has {', '.join(self.commands)}"
 
 
-def command(name: str, cls: type[Command] = Command, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
-    """Make a command that gets the session as its first argument."""
-
-    def decorate(function: Callable[..., Any]) -> Command:
-        return click.command(name, cls=cls, **settings)(click.make_pass_decorator(Session)(function))
-
-    return decorate
+make_command = partial(click.command, cls=Command)
+"""Makes a command of a function."""
 
 
 def side_of(**given: bool) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
 from anabranch.cli.staging import show_commit, writing

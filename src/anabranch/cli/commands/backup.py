@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 import anabranch
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import emit, emit_json, plural, size
 from anabranch.cli.session import Session
 

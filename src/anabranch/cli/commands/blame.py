@@ -9,7 +9,7 @@ import click
 
 from anabranch.cli.commands.history import key_of
 from anabranch.cli.name_completion import columns, refs, tables
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.tables import Heading, fits_whole, key_line, print_table
 from anabranch.cli.output.text import emit, emit_json, local, plural, short, subject
 from anabranch.cli.session import Session

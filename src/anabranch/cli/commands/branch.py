@@ -6,7 +6,7 @@ import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import columns, emit, emit_json, paint, short, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import branch_document

@@ -9,7 +9,7 @@ import click
 from anabranch.cli.commands.switch import go
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, refs
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
 from anabranch.errors import NotFound

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from anabranch.cli.name_completion import branches, refs
-from anabranch.cli.options import command as make_command
-from anabranch.cli.options import paragraphs, rules
+from anabranch.cli.options import make_command, paragraphs, rules
 from anabranch.cli.output.conflicts import STRICTNESSES
 from anabranch.cli.sequences import begin, go_on, way_of, ways_on
 from anabranch.cli.session import Session

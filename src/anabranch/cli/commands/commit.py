@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.options import command as make_command
-from anabranch.cli.options import paragraphs
+from anabranch.cli.options import make_command, paragraphs
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, columns, emit, emit_json

@@ -9,7 +9,7 @@ import click
 from anabranch.cli import preferences
 from anabranch.cli import remembered as state
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import clean, columns, emit, emit_json
 from anabranch.cli.preferences import Preference
 from anabranch.cli.session import Session

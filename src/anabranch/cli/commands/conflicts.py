@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.name_completion import branches, tables
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, goes_on, next_steps, thing_text
 from anabranch.cli.output.tables import Heading, cell, fits_whole, key_line, print_table, screen_width
 from anabranch.cli.output.text import clean, cut, emit, emit_json, plural, width_of

@@ -19,7 +19,7 @@ import click
 import anabranch as ab
 from anabranch.cli import remembered as state
 from anabranch.cli.commands.log import CommitText, ShownNames, graph_lines
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.tables import Heading
 from anabranch.cli.output.text import emit_json, number, paint
 from anabranch.cli.session import Session

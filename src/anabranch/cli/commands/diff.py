@@ -11,8 +11,7 @@ import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs_then_tables
-from anabranch.cli.options import TablesLast
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import TablesLast, make_command
 from anabranch.cli.output.conflicts import goes_on, open_text
 from anabranch.cli.output.pager import pager_option, show_lines
 from anabranch.cli.output.text import emit_json

@@ -13,8 +13,7 @@ from anabranch.cli.commands.table import opener
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.file_options import FORMATS
 from anabranch.cli.name_completion import columns, files, refs, tables
-from anabranch.cli.options import command as make_command
-from anabranch.cli.options import names
+from anabranch.cli.options import make_command, names
 from anabranch.cli.output.text import OutputClosed, clean, emit, emit_json, plural
 from anabranch.cli.session import Session
 

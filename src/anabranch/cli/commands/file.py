@@ -28,7 +28,6 @@ _AT = click.option(
     "--at", metavar="REF", shell_complete=refs, help="Where to read; else the current branch, with what is staged."
 )
 _MESSAGE = click.option("-m", "--message", metavar="TEXT", help="Publish at once, with this message.")
-_PASS = click.make_pass_decorator(Session)
 
 
 @click.group("file", cls=CommandGroup)
@@ -40,7 +39,6 @@ def command() -> None:
 @click.argument("source", shell_complete=files)
 @click.argument("path")
 @_MESSAGE
-@_PASS
 def put(session: Session, source: str, path: str, message: str | None) -> None:
     """Put a local SOURCE at PATH: a file, a folder, or what a pattern finds; `-` is standard input.
 
@@ -68,7 +66,6 @@ def _put(files: FilesWriter, source: str, path: str, described: Progress) -> int
 @click.argument("source", shell_complete=files)
 @click.argument("path")
 @_MESSAGE
-@_PASS
 def append(session: Session, source: str, path: str, message: str | None) -> None:
     """Append a local file, or with `-` standard input, to the file at PATH; it is made if it is not there.
 
@@ -89,7 +86,6 @@ def append(session: Session, source: str, path: str, message: str | None) -> Non
 @click.argument("url")
 @click.argument("path")
 @_MESSAGE
-@_PASS
 def fetch(session: Session, url: str, path: str, message: str | None) -> None:
     """Put at PATH what a URL gives; `ana config --global url_allow` names the places that may be fetched from.
 
@@ -111,7 +107,6 @@ def fetch(session: Session, url: str, path: str, message: str | None) -> None:
 @click.argument("path")
 @click.option("-r", "--recursive", is_flag=True, help="Delete a folder with all that is in it.")
 @_MESSAGE
-@_PASS
 def remove(session: Session, path: str, recursive: bool, message: str | None) -> None:
     """Delete a file, or a folder; earlier commits still have it.
 
@@ -127,7 +122,6 @@ def remove(session: Session, path: str, recursive: bool, message: str | None) ->
 @click.argument("source")
 @click.argument("target")
 @_MESSAGE
-@_PASS
 def move(session: Session, source: str, target: str, message: str | None) -> None:
     """Give a file or a folder another path.
 
@@ -143,7 +137,6 @@ def move(session: Session, source: str, target: str, message: str | None) -> Non
 @click.argument("source")
 @click.argument("target")
 @_MESSAGE
-@_PASS
 def copy(session: Session, source: str, target: str, message: str | None) -> None:
     """Let a file or a folder be there a second time; no bytes are written.
 
@@ -159,7 +152,6 @@ def copy(session: Session, source: str, target: str, message: str | None) -> Non
 @click.argument("path")
 @click.argument("target", required=False)
 @_AT
-@_PASS
 def get(session: Session, path: str, target: str | None, at: str | None) -> None:
     """Write the file at PATH to a local TARGET; without it, under its own name here.
 
@@ -185,7 +177,6 @@ def get(session: Session, path: str, target: str | None, at: str | None) -> None
 @click.argument("path")
 @_AT
 @click.option("--since", metavar="REF", help="Only what was appended after this commit.")
-@_PASS
 def cat(session: Session, path: str, at: str | None, since: str | None) -> None:
     """Write the bytes of a file to standard output.
 
@@ -203,7 +194,6 @@ def cat(session: Session, path: str, at: str | None, since: str | None) -> None:
 @click.argument("path", default="")
 @_AT
 @click.option("-r", "--recursive", is_flag=True, help="All files below, not only what is in the folder.")
-@_PASS
 def list_(session: Session, path: str, at: str | None, recursive: bool) -> None:
     """List a folder, or what a pattern finds.
 
@@ -236,7 +226,6 @@ def _listed(stat: FileStat) -> tuple[str, str, str]:
 @click.argument("path")
 @_AT
 @click.option("--since", metavar="REF", help="Count only what came after this commit.")
-@_PASS
 def stat(session: Session, path: str, at: str | None, since: str | None) -> None:
     """Tell size, hash, time and properties of a file or folder.
 
@@ -262,7 +251,6 @@ def stat(session: Session, path: str, at: str | None, since: str | None) -> None
 @click.argument("before", default="HEAD", shell_complete=refs)
 @click.argument("after", required=False, shell_complete=refs)
 @click.option("--text", is_flag=True, help="Show the lines that differ, where both sides are text.")
-@_PASS
 def diff(session: Session, before: str, after: str | None, text: bool) -> None:
     """Compare the files of two commits; without AFTER, with what is staged.
 
@@ -287,7 +275,6 @@ def diff(session: Session, before: str, after: str | None, text: bool) -> None:
 @click.argument("path")
 @_AT
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits.")
-@_PASS
 def history(session: Session, path: str, at: str | None, limit: int | None) -> None:
     """List the commits that touched a file, newest first.
 

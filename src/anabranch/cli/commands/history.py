@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.name_completion import refs, tables
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.commits import counts_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json, local, paint, short, subject
 from anabranch.cli.session import Session

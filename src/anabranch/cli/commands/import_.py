@@ -15,8 +15,7 @@ from anabranch.cli.failures import BadUsage, say
 from anabranch.cli.file_options import FORMATS, reading_options, text_options
 from anabranch.cli.name_completion import files as complete_files
 from anabranch.cli.name_completion import tables
-from anabranch.cli.options import command as make_command
-from anabranch.cli.options import names, paragraphs, renames
+from anabranch.cli.options import make_command, names, paragraphs, renames
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.text import clean, emit, emit_json, plural
 from anabranch.cli.session import Session

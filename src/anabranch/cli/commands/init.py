@@ -10,7 +10,7 @@ import click
 import anabranch
 from anabranch.cli import remembered as state
 from anabranch.cli.failures import BadUsage, say
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import emit, emit_json
 from anabranch.cli.preferences import load_user
 from anabranch.cli.session import Session

@@ -12,7 +12,6 @@ from anabranch.cli.output.tables import Heading, print_table
 from anabranch.cli.output.text import clean, emit, emit_json, local, number, paint
 from anabranch.cli.session import Session
 
-_of_session = click.make_pass_decorator(Session)
 _job = click.argument("job", metavar="JOB")
 _SHOWN = 20
 """How many shards `show` lists."""
@@ -31,7 +30,6 @@ def command() -> None:
 @command.command("ls")
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="How many jobs are shown (20).")
-@_of_session
 def ls(session: Session, name: str | None, limit: int) -> None:
     """List the jobs, or those of one name, newest first.
 
@@ -57,7 +55,6 @@ def ls(session: Session, name: str | None, limit: int) -> None:
 
 @command.command("show")
 @_job
-@_of_session
 def show(session: Session, job: str) -> None:
     """Show a job: what it read, what it made, and what became of its shards.
 
@@ -84,7 +81,6 @@ def show(session: Session, job: str) -> None:
 
 @command.command("logs")
 @_job
-@_of_session
 def logs(session: Session, job: str) -> None:
     """Show what the shards of a job said with shard.log(…), and the traceback of those that failed.
 
@@ -111,7 +107,6 @@ def logs(session: Session, job: str) -> None:
 
 @command.command("resume")
 @_job
-@_of_session
 def resume(session: Session, job: str) -> None:
     """Go on with a job that failed or was interrupted: shards that are finished are not run again.
 
@@ -138,7 +133,6 @@ def resume(session: Session, job: str) -> None:
 
 @command.command("rm")
 @_job
-@_of_session
 def rm(session: Session, job: str) -> None:
     """Forget a job and remove what its shards left; what it published stays.
 

@@ -14,8 +14,7 @@ import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs_then_tables, tables
-from anabranch.cli.options import TablesLast
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import TablesLast, make_command
 from anabranch.cli.output.commits import origin_text
 from anabranch.cli.output.graph import Edges, draw, simplify
 from anabranch.cli.output.pager import pager_option, show_lines

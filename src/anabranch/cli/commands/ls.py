@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.name_completion import refs
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import emit, emit_json, number
 from anabranch.cli.session import Session
 from anabranch.repo.commit.draft_listing import state_of

@@ -9,8 +9,7 @@ import click
 from anabranch.cli.exit_codes import CONFLICTS
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, refs
-from anabranch.cli.options import command as make_command
-from anabranch.cli.options import paragraphs, rules, side_of
+from anabranch.cli.options import make_command, paragraphs, rules, side_of
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.conflicts import STRICTNESSES, conflict_lines, conflicts_document, next_steps
 from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, plural, short

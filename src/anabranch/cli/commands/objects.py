@@ -17,8 +17,6 @@ from anabranch.cli.session import Session
 if TYPE_CHECKING:
     from anabranch.repo.read.object_list import ObjectList
 
-_PASS = click.make_pass_decorator(Session)
-
 
 def _choice(function: Callable[..., Any]) -> Callable[..., Any]:
     at = click.option("--at", metavar="REF", shell_complete=refs, help="Of which commit; else the current branch.")
@@ -36,7 +34,6 @@ def command() -> None:
 
 @command.command("ls")
 @_choice
-@_PASS
 def list_(session: Session, table: str | None, at: str | None) -> None:
     """List the objects that all tables and files are read from, or one table.
 
@@ -58,7 +55,6 @@ def list_(session: Session, table: str | None, at: str | None) -> None:
 @command.command("where")
 @click.argument("object_id", metavar="OBJECT")
 @click.option("--at", metavar="REF", shell_complete=refs, help="Of which commit; else the current branch.")
-@_PASS
 def where(session: Session, object_id: str, at: str | None) -> None:
     """Say where an object lies, by its id or the beginning of it.
 
@@ -73,7 +69,6 @@ def where(session: Session, object_id: str, at: str | None) -> None:
 
 @command.command("download")
 @_choice
-@_PASS
 def download(session: Session, table: str | None, at: str | None) -> None:
     """Fetch the objects of a state that are not on this machine, so that it can be read offline.
 
@@ -92,7 +87,6 @@ def download(session: Session, table: str | None, at: str | None) -> None:
 
 @command.command("evict")
 @_choice
-@_PASS
 def evict(session: Session, table: str | None, at: str | None) -> None:
     """Remove the copies on this machine of objects that lie elsewhere; a read fetches them again.
 

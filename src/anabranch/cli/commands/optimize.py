@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anabranch.cli.name_completion import refs, tables
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.tables import Heading, print_table
 from anabranch.cli.output.text import emit_json, number, size
 from anabranch.cli.session import Session

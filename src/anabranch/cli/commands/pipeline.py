@@ -22,7 +22,6 @@ _spec = click.option("--spec", type=click.Path(), metavar="FILE", help="The pipe
 _on = click.option("--on", metavar="BRANCH", help="Where the output goes (as the file says, else the current branch).")
 _full = click.option("--full-refresh", multiple=True, metavar="DATASET", help="Compute this one anew.")
 _all = click.option("--full-refresh-all", is_flag=True, help="Compute all of them anew.")
-_of_session = click.make_pass_decorator(Session)
 
 _EXAMPLE = {
     "ana-pipeline.yml": """\
@@ -50,7 +49,6 @@ def command() -> None:
 
 @command.command("init")
 @click.argument("name", metavar="NAME")
-@_of_session
 def init(session: Session, name: str) -> None:
     """Write an example pipeline into the current folder: ana-pipeline.yml and transformations/.
 
@@ -79,7 +77,6 @@ def init(session: Session, name: str) -> None:
 @_on
 @_full
 @_all
-@_of_session
 def run_(
     session: Session, spec: str | None, on: str | None, full_refresh: tuple[str, ...], full_refresh_all: bool
 ) -> None:
@@ -111,7 +108,6 @@ def run_(
 @_on
 @_full
 @_all
-@_of_session
 def dry_run(
     session: Session, spec: str | None, on: str | None, full_refresh: tuple[str, ...], full_refresh_all: bool
 ) -> None:
@@ -139,7 +135,6 @@ def dry_run(
 @click.option(
     "--every", "every_seconds", type=float, default=2.0, metavar="SECONDS", help="How often heads are asked (2)."
 )
-@_of_session
 def watch_(session: Session, spec: str | None, on: str | None, every_seconds: float) -> None:
     """Run whenever an input moved, until Ctrl-C; no JVM starts before one did.
 
@@ -177,7 +172,6 @@ def watch_(session: Session, spec: str | None, on: str | None, every_seconds: fl
 
 @command.command("status")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="How many runs are shown (20).")
-@_of_session
 def status(session: Session, limit: int) -> None:
     """List the runs of pipelines, newest first.
 
@@ -208,7 +202,6 @@ def status(session: Session, limit: int) -> None:
 @command.command("logs")
 @click.argument("pipeline", metavar="[PIPELINE]", required=False)
 @click.argument("run", metavar="[RUN]", type=click.IntRange(min=1), required=False)
-@_of_session
 def logs(session: Session, pipeline: str | None, run: int | None) -> None:
     """Show what a run did with each dataset, and how what was expected was met; the newest, if none is named.
 
@@ -234,7 +227,6 @@ def logs(session: Session, pipeline: str | None, run: int | None) -> None:
 @command.command("graph")
 @_spec
 @click.option("--mermaid", is_flag=True, help="As Mermaid, for pages and notebooks.")
-@_of_session
 def graph(session: Session, spec: str | None, mermaid: bool) -> None:
     """Draw what is computed from what.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anabranch.cli.name_completion import refs
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.commits import origin_text
 from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.text import emit, emit_json, short, subject

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from anabranch.cli.name_completion import branches
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import clean, columns, emit, emit_json, local, short
 from anabranch.cli.session import Session
 from anabranch.documents.records import move_document

@@ -9,8 +9,7 @@ import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, columns, tables
-from anabranch.cli.options import command as make_command
-from anabranch.cli.options import pairs, side_of
+from anabranch.cli.options import make_command, pairs, side_of
 from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, emit, emit_json, number
 from anabranch.cli.session import Session

@@ -6,8 +6,7 @@ import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs, tables
-from anabranch.cli.options import command as make_command
-from anabranch.cli.options import paragraphs
+from anabranch.cli.options import make_command, paragraphs
 from anabranch.cli.output.text import clean, emit, emit_json
 from anabranch.cli.session import Session
 from anabranch.cli.staging import report_commits

@@ -35,7 +35,6 @@ def command(ctx: click.Context, message: str | None) -> None:
 
 @command.command("push")
 @_message
-@click.make_pass_decorator(Session)
 def push(session: Session, message: str | None) -> None:
     """Set what is staged on the current branch aside.
 
@@ -52,7 +51,6 @@ def push(session: Session, message: str | None) -> None:
 
 
 @command.command("list")
-@click.make_pass_decorator(Session)
 def list_(session: Session) -> None:
     """List what was set aside, newest first.
 
@@ -72,7 +70,6 @@ def list_(session: Session) -> None:
 
 @command.command("pop")
 @_number
-@click.make_pass_decorator(Session)
 def pop(session: Session, number: int) -> None:
     """Stage again what was set aside, on the current branch; N is its number in the list (the newest).
 
@@ -94,7 +91,6 @@ def pop(session: Session, number: int) -> None:
 
 @command.command("drop")
 @_number
-@click.make_pass_decorator(Session)
 def drop(session: Session, number: int) -> None:
     """Give up what was set aside; N is its number in the list (the newest).
 
@@ -112,7 +108,6 @@ def drop(session: Session, number: int) -> None:
 
 
 @command.command("clear")
-@click.make_pass_decorator(Session)
 def clear(session: Session) -> None:
     """Give up all that was set aside.
 
@@ -136,7 +131,6 @@ def clear(session: Session) -> None:
 
 @command.command("show")
 @_number
-@click.make_pass_decorator(Session)
 def show(session: Session, number: int) -> None:
     """Show what was set aside; N is its number in the list (the newest).
 

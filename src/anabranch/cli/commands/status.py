@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.commits import counts_text
 from anabranch.cli.output.conflicts import goes_on, left_text, open_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, short

@@ -7,7 +7,7 @@ import click
 from anabranch.cli import remembered as state
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, refs
-from anabranch.cli.options import command as make_command
+from anabranch.cli.options import make_command
 from anabranch.cli.output.text import emit, emit_json, plural, short
 from anabranch.cli.session import Session
 from anabranch.errors import AnabranchError, NotFound

@@ -46,7 +46,6 @@ def command() -> None:
 @command.command("drop")
 @click.argument("name", shell_complete=tables)
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
-@click.make_pass_decorator(Session)
 def drop(session: Session, name: str, message: str | None) -> None:
     """Drop a table; earlier commits still show it. Staged, unless -m commits it.
 
@@ -64,7 +63,6 @@ def drop(session: Session, name: str, message: str | None) -> None:
 @click.argument("name", shell_complete=tables)
 @click.argument("new")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
-@click.make_pass_decorator(Session)
 def rename(session: Session, name: str, new: str, message: str | None) -> None:
     """Give a table another name, or another namespace; its history stays with it. Staged, unless -m commits it.
 
@@ -98,7 +96,6 @@ def _report_made(session: Session, made: Writing, facts: dict[str, Any], said: s
 @click.option("--columns", metavar="A,B", callback=names, shell_complete=columns, help="Only these columns.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), default=20, metavar="N", help="At most so many rows (20).")
 @click.option("--schema", is_flag=True, help="Show the columns and the key instead of rows.")
-@click.make_pass_decorator(Session)
 def show(
     session: Session,
     name: str,

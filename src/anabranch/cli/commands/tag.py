@@ -8,8 +8,7 @@ import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs, tags
-from anabranch.cli.options import command as make_command
-from anabranch.cli.options import paragraphs
+from anabranch.cli.options import make_command, paragraphs
 from anabranch.cli.output.text import columns, emit, emit_json, local, short, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import tag_document
