@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from anabranch.cli.main import MODULES, cli
+from anabranch.cli.main import COMMANDS, cli
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 OPENING = """\
@@ -26,7 +26,7 @@ def page() -> str:
 def _sections() -> Iterator[str]:
     top = _context(cli, "ana")
     yield _section("ana", top)
-    for name in MODULES:
+    for name in COMMANDS:
         found = cli.get_command(top, name)
         assert found is not None, name
         yield from _described(found, name, top)

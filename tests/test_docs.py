@@ -131,7 +131,7 @@ def test_the_manual_says_what_the_commands_say() -> None:
 
 
 def test_the_commands_that_newcomers_are_told_of_are_there() -> None:
-    from anabranch.cli.main import MODULES
+    from anabranch.cli.main import COMMANDS
 
     told = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("coming_from.md", "cookbook.md"))
-    assert set(re.findall(r"`ana ([a-z-]+)", told)) <= set(MODULES)
+    assert set(re.findall(r"`ana ([a-z-]+)", told)) <= set(COMMANDS)

@@ -13,7 +13,7 @@ import click
 import pytest
 
 import anabranch as ab
-from anabranch.cli.main import MODULES, cli, run
+from anabranch.cli.main import COMMANDS, cli, run
 from anabranch.jobs.dealt import files
 
 ELSEWHERE = {"demo": "has a test of its own", "postgresql://": "needs a server", "pipeline watch": "goes on for ever"}
@@ -21,7 +21,7 @@ ELSEWHERE = {"demo": "has a test of its own", "postgresql://": "needs a server",
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    for name in MODULES:
+    for name in COMMANDS:
         found = cli.get_command(click.Context(cli), name)
         assert found is not None
         inner = found.commands.items() if isinstance(found, click.Group) else [("", found)]

@@ -12,7 +12,7 @@ import pytest
 import anabranch.cli.commands.verify
 from anabranch import errors
 from anabranch.cli.exit_codes import EXIT_CODES, INTERRUPTED, PIPE_CLOSED, UNEXPECTED
-from anabranch.cli.main import MODULES, cli
+from anabranch.cli.main import COMMANDS, cli
 from anabranch.cli.output.text import OutputClosed
 from tests.cli.conftest import Ana
 
@@ -114,7 +114,7 @@ def test_the_version_is_shown(ana: Ana) -> None:
     assert ana("--version").out == f"anabranch {anabranch.__version__}\n"
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_tells_its_json(name: str) -> None:
     found = cli.get_command(click.Context(cli), name)
     assert found is not None

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from anabranch.errors import (
-    AlreadyExists,
-    AnabranchError,
-    BranchMoved,
-    Corrupt,
-    InvalidRequest,
-    MergeConflict,
-    NotFound,
-    OutcomeUnknown,
-    RunFailed,
-    Unavailable,
-)
+from anabranch import errors
+from anabranch.errors import AnabranchError
 
 EXIT_CODES: dict[type[AnabranchError], int] = {
-    MergeConflict: 1,
-    InvalidRequest: 2,
-    NotFound: 3,
-    AlreadyExists: 4,
-    BranchMoved: 5,
-    Unavailable: 6,
-    OutcomeUnknown: 7,
-    Corrupt: 8,
-    RunFailed: 9,
+    errors.MergeConflict: 1,
+    errors.InvalidRequest: 2,
+    errors.NotFound: 3,
+    errors.AlreadyExists: 4,
+    errors.BranchMoved: 5,
+    errors.Unavailable: 6,
+    errors.OutcomeUnknown: 7,
+    errors.Corrupt: 8,
+    errors.RunFailed: 9,
 }
-CONFLICTS, BAD_USAGE = EXIT_CODES[MergeConflict], EXIT_CODES[InvalidRequest]
+CONFLICTS, BAD_USAGE = EXIT_CODES[errors.MergeConflict], EXIT_CODES[errors.InvalidRequest]
 UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
 """For what is none of our errors; the last two are what a shell shows for the signals."""
 

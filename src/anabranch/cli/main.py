@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -17,51 +18,13 @@ from anabranch.cli.options import global_options
 from anabranch.cli.output.text import close_output, flush
 from anabranch.cli.session import Session
 
-MODULES = {
-    "init": "init",
-    "import": "import_",
-    "export": "export",
-    "status": "status",
-    "commit": "commit",
-    "log": "log",
-    "show": "show",
-    "provenance": "provenance",
-    "diff": "diff",
-    "branch": "branch",
-    "switch": "switch",
-    "checkout": "checkout",
-    "tag": "tag",
-    "merge": "merge",
-    "conflicts": "conflicts",
-    "resolve": "resolve",
-    "revert": "revert",
-    "cherry-pick": "cherry_pick",
-    "rebase": "rebase",
-    "restore": "restore",
-    "ls": "ls",
-    "table": "table",
-    "file": "file",
-    "add": "add",
-    "sql": "sql",
-    "reset": "reset",
-    "stash": "stash",
-    "reflog": "reflog",
-    "history": "history",
-    "blame": "blame",
-    "changes": "changes",
-    "pipeline": "pipeline",
-    "job": "job",
-    "optimize": "optimize",
-    "gc": "gc",
-    "verify": "verify",
-    "objects": "objects",
-    "backup": "backup",
-    "restore-store": "restore_store",
-    "config": "config",
-    "completion": "completion",
-    "demo": "demo",
-}
-"""Every command and its module, in the order of the help; a module is imported when its command runs."""
+COMMANDS = (
+    *("init", "import", "export", "status", "commit", "log", "show", "provenance", "diff", "branch", "switch"),
+    *("checkout", "tag", "merge", "conflicts", "resolve", "revert", "cherry-pick", "rebase", "restore", "ls"),
+    *("table", "file", "add", "sql", "reset", "stash", "reflog", "history", "blame", "changes", "pipeline"),
+    *("job", "optimize", "gc", "verify", "objects", "backup", "restore-store", "config", "completion", "demo"),
+)
+"""Every command, in the order of the help; the module of its name is imported when it runs."""
 
 HABITS = {
     "rm": "`ana table drop TABLE` drops a table, `ana file rm PATH` a file; `ana sql 'DELETE FROM …'` deletes rows",
@@ -88,12 +51,13 @@ class LazyGroup(click.Group):
     """A group that imports a command's module on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(MODULES)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in MODULES:
+        if cmd_name not in COMMANDS:
             return None
-        found = import_module(f"anabranch.cli.commands.{MODULES[cmd_name]}").command
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name.replace("-", "_")
+        found = import_module(f"anabranch.cli.commands.{module}").command
         assert isinstance(found, click.Command)
         return found
 
@@ -101,8 +65,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in MODULES and not name.startswith("-"):
-            near = get_close_matches(name, MODULES, n=1)
+        if name not in COMMANDS and not name.startswith("-"):
+            near = get_close_matches(name, COMMANDS, n=1)
             hint = f"did you mean `ana {near[0]}`?" if near else "see `ana --help` for all commands"
             hint = HABITS.get(name, hint)
             raise failures.BadUsage(f"there is no command {name!r}", hint=hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,8 +49,7 @@ def way_of(verb: str, named: Sequence[Any], chosen: dict[str, Any]) -> str | Non
 def begin(session: Session, branch: str, start: Callable[[], OpenSequence], nothing: str) -> None:
     """Begin a sequence and finish it; with conflicts, it stays open."""
     session.refuse_open(branch)
-    kept = start()
-    end(session, kept, nothing)
+    end(session, start(), nothing)
 
 
 def go_on(session: Session, verb: str, branch: str, way: str) -> None:
@@ -58,24 +57,21 @@ def go_on(session: Session, verb: str, branch: str, way: str) -> None:
     kept: Any = session.open_work(branch, verb)
     if way == "abort":
         kept.abort()
-        if session.json:
-            emit_json({"branch": branch, "aborted": verb, "saved_as": kept.saved_as})
-        else:
-            emit(f"The {verb} on {branch} is given up; nothing was changed.")
-            _tell_saved(kept)
+        said = f"The {verb} on {branch} is given up; nothing was changed."
+        session.tell({"branch": branch, "aborted": verb, "saved_as": kept.saved_as}, said, _saved_lines(kept))
         return
     if way == "skip":
         with session.progress("going on"):
             kept.skip()
-        if not session.json:
-            _tell_saved(kept)
+        for line in () if session.json else _saved_lines(kept):
+            emit(line)
     end(session, kept, f"nothing was left to change on {branch}")
 
 
-def _tell_saved(kept: OpenSequence) -> None:
+def _saved_lines(kept: OpenSequence) -> Iterator[str]:
     if kept.saved_as:
-        emit(f"What was staged is saved on branch {kept.saved_as}: `ana merge {kept.saved_as}` brings it in,")
-        emit(f"`ana branch -D {kept.saved_as}` drops it.")
+        yield f"What was staged is saved on branch {kept.saved_as}: `ana merge {kept.saved_as}` brings it in,"
+        yield f"`ana branch -D {kept.saved_as}` drops it."
 
 
 def end(session: Session, kept: OpenSequence, nothing: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.cli import remembered as state
 from anabranch.cli.output.looks import looks
-from anabranch.cli.output.text import clean
+from anabranch.cli.output.text import clean, emit, emit_json
 from anabranch.cli.preferences import preferred
 from anabranch.cli.refs import translate
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound, Unavailable
@@ -153,6 +153,15 @@ class Session:
         gc.enable()
         visible = sys.stderr.isatty() and not self.choices.debug
         return show_progress(phase, (repo or self.repo).progress, visible=visible)
+
+    def tell(self, document: dict[str, Any], *said: str | Iterable[str]) -> None:
+        """Print what came of a command: the document with --json, else a line or lines of text."""
+        if self.json:
+            emit_json(document)
+            return
+        for part in said:
+            for line in [part] if isinstance(part, str) else part:
+                emit(line)
 
     def hint_for(self, error: AnabranchError) -> str | None:
         """The error's own hint in terms of the command line; another, if the current branch itself is gone."""

@@ -97,5 +97,5 @@ def show_commit(session: Session, branch: str, commit: Commit) -> None:
     files = session.repo.diff(commit.parents[0], commit.hash).files.counts() if commit.parents else {}
     if files:
         rows.append((FILES_SHOWN, ", ".join(f"{number(count)} {word}" for word, count in files.items())))
-    for line in columns(rows) if rows else []:
+    for line in columns(rows):
         emit(f"  {line}")

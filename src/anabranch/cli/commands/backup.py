@@ -8,7 +8,7 @@ import click
 
 import anabranch
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import emit, emit_json, plural, size
+from anabranch.cli.output.text import plural, size
 from anabranch.cli.session import Session
 
 
@@ -29,8 +29,5 @@ def command(session: Session, folder: str) -> None:
     """
     with session.progress("copying"):
         done = anabranch.backup(session.place.store, folder)
-    if session.json:
-        emit_json(asdict(done))
-        return
     new = f"{plural(done.copied_count, 'new file')} ({size(done.copied_bytes)})"
-    emit(f"{done.folder}: {plural(done.file_count, 'file')} ({size(done.size_bytes)}), {new}")
+    session.tell(asdict(done), f"{done.folder}: {plural(done.file_count, 'file')} ({size(done.size_bytes)}), {new}")

@@ -47,7 +47,7 @@ def command(
         name, *at = _at_most_two(names)
         make_branch(session, name, at[0] if at else None)
     elif show_current:
-        emit_json({"current": session.branch}) if session.json else emit(session.branch)
+        session.tell({"current": session.branch}, session.branch)
     else:
         _list(session, verbose)
 
@@ -55,10 +55,7 @@ def command(
 def make_branch(session: Session, name: str, at: str | None) -> None:
     """Make a branch and say so."""
     made = session.repo.branch(name, session.ref(at))
-    if session.json:
-        emit_json({"branch": branch_document(made, session.branch)})
-    else:
-        emit(f"Made branch {made.name} at {short(made.commit)}")
+    session.tell({"branch": branch_document(made, session.branch)}, f"Made branch {made.name} at {short(made.commit)}")
 
 
 def _list(session: Session, verbose: bool) -> None:
@@ -96,10 +93,7 @@ def _rename(session: Session, old: str, new: str) -> None:
     session.repo.rename_branch(old, new)
     if old == session.branch and session.place.folder:
         session.switch_to(new)
-    if session.json:
-        emit_json({"renamed": {"from": old, "to": new}})
-    else:
-        emit(f"Renamed branch {old} to {new}")
+    session.tell({"renamed": {"from": old, "to": new}}, f"Renamed branch {old} to {new}")
 
 
 def _one_or_two(names: tuple[str, ...], usage: str, first: str) -> tuple[str, str]:

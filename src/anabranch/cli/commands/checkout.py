@@ -10,7 +10,7 @@ from anabranch.cli.commands.switch import go
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import clean, emit, emit_json, plural
+from anabranch.cli.output.text import clean, plural
 from anabranch.cli.session import Session
 from anabranch.errors import NotFound
 
@@ -59,9 +59,7 @@ def _write(session: Session, folder: str, ref: str, force: bool) -> None:
     with session.progress(f"writing {folder}") as described:
         tree = session.repo.files(ref)
         count = session.repo.folder(folder).checkout(tree, ref, force=force, progress=described.so_far)
-    if session.json:
-        emit_json({"folder": folder, "ref": ref, "files": count})
-    else:
-        emit(
-            f"{plural(count, 'file')} of {ref} in {clean(folder)}; `ana status {clean(folder)}` shows what you change."
-        )
+    session.tell(
+        {"folder": folder, "ref": ref, "files": count},
+        f"{plural(count, 'file')} of {ref} in {clean(folder)}; `ana status {clean(folder)}` shows what you change.",
+    )

@@ -6,7 +6,6 @@ import click
 from click.shell_completion import get_completion_class
 
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import emit, emit_json
 from anabranch.cli.session import Session
 
 SHELLS, PROGRAMS = ("bash", "zsh", "fish"), ("ana", "anabranch")
@@ -34,10 +33,7 @@ def command(session: Session, shell: str) -> None:
     JSON: shell, script.
     """
     script = "\n".join(_script(shell, program) for program in PROGRAMS)
-    if session.json:
-        emit_json({"shell": shell, "script": script})
-    else:
-        emit(script)
+    session.tell({"shell": shell, "script": script}, script)
 
 
 def _script(shell: str, program: str) -> str:

@@ -65,11 +65,10 @@ def _in_force(session: Session) -> list[Preference]:
 
 def _list(session: Session) -> None:
     found = _in_force(session)
-    if session.json:
-        emit_json({"settings": [vars(preference) for preference in found]})
-        return
-    for line in columns([(p.name, clean(p.value) or "-", p.where) for p in found]):
-        emit(line)
+    session.tell(
+        {"settings": [vars(preference) for preference in found]},
+        columns([(p.name, clean(p.value) or "-", p.where) for p in found]),
+    )
 
 
 def _show(session: Session, name: str) -> None:
@@ -92,7 +91,7 @@ def _change(session: Session, name: str, value: str | None, everywhere: bool) ->
     else:
         state.save(session.folder, replace(session.place.state, preferences=after))
     where = "user" if everywhere else "folder"
-    if session.json:
-        emit_json({"name": name, "value": value, "where": where})
-    else:
-        emit(f"{name} is {clean(value)}" if value is not None else f"{name} is not set any more")
+    session.tell(
+        {"name": name, "value": value, "where": where},
+        f"{name} is {clean(value)}" if value is not None else f"{name} is not set any more",
+    )

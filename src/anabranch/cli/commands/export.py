@@ -14,7 +14,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.file_options import FORMATS
 from anabranch.cli.name_completion import columns, files, refs, tables
 from anabranch.cli.options import make_command, names
-from anabranch.cli.output.text import OutputClosed, clean, emit, emit_json, plural
+from anabranch.cli.output.text import OutputClosed, clean, plural
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
@@ -75,10 +75,7 @@ def command(
         return
     count = _write(session, table, opened, file, settings)
     facts = {"table": table, "ref": session.ref(at), "file": file, "format": format or _format(file)}
-    if session.json:
-        emit_json({**facts, "row_count": count})
-        return
-    emit(f"{table}: {plural(count, 'row')} exported to {clean(file)}")
+    session.tell({**facts, "row_count": count}, f"{table}: {plural(count, 'row')} exported to {clean(file)}")
 
 
 def _write(session: Session, name: str, table: Table, target: str | BinaryIO, settings: dict[str, Any]) -> int:

@@ -170,7 +170,7 @@ def get(session: Session, path: str, target: str | None, at: str | None) -> None
         for chunk in tree.stream(path):
             file.write(chunk)
     described = {"path": path, "target": str(place), "size": place.stat().st_size}
-    emit_json(described) if session.json else emit(f"{clean(path)} → {clean(str(place))} ({_size(described['size'])})")
+    session.tell(described, f"{clean(path)} → {clean(str(place))} ({_size(described['size'])})")
 
 
 @command.command("cat")

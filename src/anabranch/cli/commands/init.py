@@ -11,7 +11,6 @@ import anabranch
 from anabranch.cli import remembered as state
 from anabranch.cli.failures import BadUsage, say
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import emit, emit_json
 from anabranch.cli.preferences import load_user
 from anabranch.cli.session import Session
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
@@ -96,8 +95,8 @@ def _remember(folder: Path, repo: anabranch.Repository, before: state.State) -> 
 
 
 def _report(session: Session, store: str, repository: str, branch: str, *, made: bool) -> None:
-    if session.json:
-        emit_json({"store": store, "repository": repository, "branch": branch, "made": made})
-        return
     what = "Made repository" if made else "Connected to repository"
-    emit(f"{what} {repository} in {store}, on branch {branch}")
+    session.tell(
+        {"store": store, "repository": repository, "branch": branch, "made": made},
+        f"{what} {repository} in {store}, on branch {branch}",
+    )

@@ -46,11 +46,11 @@ def ls(session: Session, name: str | None, limit: int) -> None:
     if not found:
         emit("No job was run yet; repo.job(…).run() runs one.")
         return
-    headings = [Heading("id"), Heading("name"), Heading("state"), Heading("shards", right=True), Heading("output")]
+    names = ("id", "name", "state", "shards", "output", "started")
     rows = [
         (j["id"][:_ID_SHOWN], j["name"], j["state"], _shards(j), j["output"], local(j["started_at"])) for j in found
     ]
-    print_table([*headings, Heading("started")], rows)
+    print_table([Heading(name, right=name == "shards") for name in names], rows)
 
 
 @command.command("show")
@@ -72,9 +72,9 @@ def show(session: Session, job: str) -> None:
     shards = found["shards"]
     chosen = sorted(shards, key=lambda s: (s["state"] == "finished", s["shard"]))[:_SHOWN]
     if chosen:
-        headings = [Heading("shard", right=True), Heading("state"), Heading("attempts", right=True)]
-        more = [Heading("rows", right=True), Heading("files", right=True), Heading("read")]
-        print_table([*headings, *more], [_shard_row(s) for s in chosen])
+        names = ("shard", "state", "attempts", "rows", "files", "read")
+        headings = [Heading(name, right=name not in ("state", "read")) for name in names]
+        print_table(headings, [_shard_row(s) for s in chosen])
     if len(shards) > len(chosen):
         emit(f"… and {number(len(shards) - len(chosen))} more that are finished; --json shows all")
 
@@ -142,10 +142,7 @@ def rm(session: Session, job: str) -> None:
     JSON: removed (as in ls).
     """
     gone = session.repo.remove_job(job)
-    if session.json:
-        emit_json({"removed": gone})
-    else:
-        emit(f"Forgot job {gone['id']} ({clean(gone['name'])}).")
+    session.tell({"removed": gone}, f"Forgot job {gone['id']} ({clean(gone['name'])}).")
 
 
 def _shards(job: Mapping[str, Any]) -> str:

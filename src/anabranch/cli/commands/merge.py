@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from anabranch.repo.merge.open_merge import OpenMerge
     from anabranch.repo.merge.request import MergeResult
 
+_NO_COMMIT = {"commit": None, "fast_forward": False, "up_to_date": False}
+
 
 @make_command("merge", short_help="Merge branches into the current one.")
 @click.argument("sources", metavar="[SOURCE...]", nargs=-1, shell_complete=refs)
@@ -134,10 +136,10 @@ def _go_on(session: Session, branch: str, message: str | None) -> None:
 def _abort(session: Session, branch: str) -> None:
     kept = session.open_work(branch, "merge")
     kept.abort()
-    if session.json:
-        emit_json({"branch": branch, "aborted": kept.sources})
-    else:
-        emit(f"The merge of {clean(', '.join(kept.sources))} into {branch} is given up; nothing was changed.")
+    session.tell(
+        {"branch": branch, "aborted": kept.sources},
+        f"The merge of {clean(', '.join(kept.sources))} into {branch} is given up; nothing was changed.",
+    )
 
 
 def _dry_run(session: Session, branch: str, sources: list[str], chosen: dict[str, Any]) -> None:
@@ -147,8 +149,15 @@ def _dry_run(session: Session, branch: str, sources: list[str], chosen: dict[str
         counts = {} if found.conflicts else found.diff().counts()
     session.exit_code = CONFLICTS if found.conflicts else 0
     if session.json:
-        facts = {"branch": branch, "commit": None, "fast_forward": False, "up_to_date": False, "open": False}
-        emit_json({**facts, "counts": counts, "conflicts": conflicts_document(found.conflicts)})
+        emit_json(
+            {
+                "branch": branch,
+                **_NO_COMMIT,
+                "open": False,
+                "counts": counts,
+                "conflicts": conflicts_document(found.conflicts),
+            }
+        )
         return
     names = clean(", ".join(sources))
     if found.conflicts:
@@ -177,14 +186,8 @@ def _report_conflicts(session: Session, kept: OpenMerge) -> None:
     session.exit_code = CONFLICTS
     conflicts = kept.conflicts
     if session.json:
-        facts: dict[str, Any] = {
-            "branch": kept.into,
-            "commit": None,
-            "fast_forward": False,
-            "up_to_date": False,
-            "counts": {},
-        }
-        emit_json({**facts, "open": True, "conflicts": conflicts_document(conflicts)})
+        facts: dict[str, Any] = {"branch": kept.into, **_NO_COMMIT, "counts": {}, "open": True}
+        emit_json({**facts, "conflicts": conflicts_document(conflicts)})
         return
     what = f"The merge of {clean(', '.join(kept.sources))} into {kept.into} is open"
     emit(paint(f"{what}: {plural(conflicts.count(), 'conflict')}.", "yellow"))
@@ -199,5 +202,5 @@ def _emit_conflicts(conflicts: Conflicts) -> None:
 
 
 def _emit_counts(counts: dict[str, dict[str, int]]) -> None:
-    for line in columns([(clean(name), counts_text(found)) for name, found in counts.items()]) if counts else []:
+    for line in columns([(clean(name), counts_text(found)) for name, found in counts.items()]):
         emit(f"  {line}")

@@ -11,7 +11,7 @@ import click
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import CommandGroup
 from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import emit, emit_json, number, plural, size
+from anabranch.cli.output.text import emit_json, number, plural, size
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def where(session: Session, object_id: str, at: str | None) -> None:
     JSON: id, name, kind, row_count, size_bytes, sha256, where, here.
     """
     found = _found(session, None, at).find(object_id)
-    emit_json(asdict(found)) if session.json else emit(found.where)
+    session.tell(asdict(found), found.where)
 
 
 @command.command("download")
@@ -79,10 +79,7 @@ def download(session: Session, table: str | None, at: str | None) -> None:
     """
     with session.progress("fetching"):
         done = _found(session, table, at).download()
-    if session.json:
-        emit_json(asdict(done))
-    else:
-        emit(f"fetched {plural(done.count, 'object')} ({size(done.size_bytes)})")
+    session.tell(asdict(done), f"fetched {plural(done.count, 'object')} ({size(done.size_bytes)})")
 
 
 @command.command("evict")
@@ -96,7 +93,7 @@ def evict(session: Session, table: str | None, at: str | None) -> None:
     JSON: count, size_bytes.
     """
     done = _found(session, table, at).evict()
-    if session.json:
-        emit_json(asdict(done))
-    else:
-        emit(f"removed {number(done.count)} {'copy' if done.count == 1 else 'copies'} ({size(done.size_bytes)})")
+    session.tell(
+        asdict(done),
+        f"removed {number(done.count)} {'copy' if done.count == 1 else 'copies'} ({size(done.size_bytes)})",
+    )

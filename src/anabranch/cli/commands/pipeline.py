@@ -64,12 +64,9 @@ def init(session: Session, name: str) -> None:
     for path, text in paths.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    if session.json:
-        emit_json({"files": [str(path) for path in paths]})
-        return
-    for path in paths:
-        emit(f"Wrote {path}")
-    emit("Run it with `ana pipeline run`.")
+    session.tell(
+        {"files": [str(path) for path in paths]}, (f"Wrote {path}" for path in paths), "Run it with `ana pipeline run`."
+    )
 
 
 @command.command("run")
@@ -187,16 +184,9 @@ def status(session: Session, limit: int) -> None:
     if not found:
         emit("No pipeline was run yet.")
         return
-    headings = [
-        Heading("pipeline"),
-        Heading("run", right=True),
-        Heading("state"),
-        Heading("output"),
-        Heading("started"),
-    ]
-    print_table(
-        headings, [(r["pipeline"], str(r["run"]), r["state"], r["output"], local(r["started_at"])) for r in found]
-    )
+    headings = [Heading(name, right=name == "run") for name in ("pipeline", "run", "state", "output", "started")]
+    rows = [(r["pipeline"], str(r["run"]), r["state"], r["output"], local(r["started_at"])) for r in found]
+    print_table(headings, rows)
 
 
 @command.command("logs")

@@ -6,7 +6,7 @@ import click
 
 from anabranch.cli.name_completion import branches
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import clean, columns, emit, emit_json, local, short
+from anabranch.cli.output.text import clean, columns, local, short
 from anabranch.cli.session import Session
 from anabranch.documents.records import move_document
 
@@ -24,12 +24,8 @@ def command(session: Session, branch: str | None, limit: int | None) -> None:
     """
     name = session.ref(branch)
     moves = session.repo.reflog(name, limit=limit)
-    if session.json:
-        emit_json({"branch": name, "moves": [move_document(move) for move in moves]})
-        return
     rows = [
         (short(move.after), f"{name}@{{{i}}}", move.verb, local(move.moved_at), clean(move.author))
         for i, move in enumerate(moves)
     ]
-    for line in columns(rows):
-        emit(line)
+    session.tell({"branch": name, "moves": [move_document(move) for move in moves]}, columns(rows))

@@ -7,7 +7,7 @@ import click
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import emit, emit_json, plural, short
+from anabranch.cli.output.text import plural, short
 from anabranch.cli.session import Session
 
 
@@ -34,8 +34,8 @@ def command(session: Session, ref: str | None, hard: bool) -> None:
         staged.abort()
     if ref is not None:
         session.repo.reset(session.branch, to=target)
-    if session.json:
-        emit_json({"branch": session.branch, "commit": target, "discarded": discarded})
-    else:
-        given_up = f"; {plural(len(discarded), 'staged change')} given up" if discarded else ""
-        emit(f"Branch {session.branch} is at {short(target)}{given_up}")
+    given_up = f"; {plural(len(discarded), 'staged change')} given up" if discarded else ""
+    session.tell(
+        {"branch": session.branch, "commit": target, "discarded": discarded},
+        f"Branch {session.branch} is at {short(target)}{given_up}",
+    )

@@ -11,7 +11,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, columns, tables
 from anabranch.cli.options import make_command, pairs, side_of
 from anabranch.cli.output.conflicts import goes_on
-from anabranch.cli.output.text import clean, emit, emit_json, number
+from anabranch.cli.output.text import clean, number
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ def command(session: Session, table: str | None, values: tuple[str, ...], into: 
         else:
             count = _resolve_table(kept, table, take, values, chosen)
         left = kept.conflicts.count()
-    if session.json:
-        emit_json({"table": table or file, "resolved": count, "left": left})
-        return
     rest = f"{number(left)} left" if left else f"none left; {goes_on(kept.verb)}"
-    emit(f"{clean(table or file)}: {number(count)} resolved, {rest}")
+    session.tell(
+        {"table": table or file, "resolved": count, "left": left},
+        f"{clean(table or file)}: {number(count)} resolved, {rest}",
+    )
 
 
 def _resolve_table(

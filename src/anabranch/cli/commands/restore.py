@@ -7,7 +7,7 @@ import click
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs, tables
 from anabranch.cli.options import make_command, paragraphs
-from anabranch.cli.output.text import clean, emit, emit_json
+from anabranch.cli.output.text import clean
 from anabranch.cli.session import Session
 from anabranch.cli.staging import report_commits
 from anabranch.errors import InvalidRequest, NotFound
@@ -69,7 +69,7 @@ def _discard(session: Session, tables: tuple[str, ...]) -> None:
         gone = before - set(staged.status())
         if not staged.status():
             staged.abort()
-    if session.json:
-        emit_json({"branch": session.branch, "discarded": sorted(gone)})
-    else:
-        emit(f"Given up: what was staged of {clean(', '.join(sorted(gone)))}")
+    session.tell(
+        {"branch": session.branch, "discarded": sorted(gone)},
+        f"Given up: what was staged of {clean(', '.join(sorted(gone)))}",
+    )

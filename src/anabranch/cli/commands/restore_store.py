@@ -8,7 +8,7 @@ import click
 
 import anabranch
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import emit, emit_json, plural, size
+from anabranch.cli.output.text import plural, size
 from anabranch.cli.session import Session
 
 
@@ -29,7 +29,6 @@ def command(session: Session, folder: str, store: str, objects: str | None) -> N
     """
     with session.progress("copying"):
         done = anabranch.restore_store(folder, store, objects=objects)
-    if session.json:
-        emit_json(asdict(done))
-        return
-    emit(f"{done.store}: {plural(done.file_count, 'file')} ({size(done.size_bytes)}) from {done.folder}")
+    session.tell(
+        asdict(done), f"{done.store}: {plural(done.file_count, 'file')} ({size(done.size_bytes)}) from {done.folder}"
+    )

@@ -101,10 +101,7 @@ def drop(session: Session, number: int) -> None:
     """
     described = _document(session.repo.find_stash(number)) if session.json else {}
     gone = session.repo.drop_stash(number)
-    if session.json:
-        emit_json({"dropped": described})
-    else:
-        emit(f"Given up: {_subject(gone)} ({plural(len(gone.work.status()), 'change')})")
+    session.tell({"dropped": described}, f"Given up: {_subject(gone)} ({plural(len(gone.work.status()), 'change')})")
 
 
 @command.command("clear")
@@ -158,5 +155,5 @@ def _subject(stash: Stash) -> str:
 
 def _emit_staged(staged: list[dict[str, Any]]) -> None:
     rows = [(what["state"], clean(what["name"]), counts_text(what)) for what in staged]
-    for line in columns(rows) if rows else []:
+    for line in columns(rows):
         emit(f"  {line}")

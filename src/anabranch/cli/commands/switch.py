@@ -8,7 +8,7 @@ from anabranch.cli import remembered as state
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import emit, emit_json, plural, short
+from anabranch.cli.output.text import plural, short
 from anabranch.cli.session import Session
 from anabranch.errors import AnabranchError, NotFound
 from anabranch.model.commits import Branch
@@ -40,12 +40,10 @@ def go(session: Session, name: str, at: str | None, create: bool) -> None:
     name = _previous(session) if name == "-" and not create else name
     target = session.repo.branch(name, session.ref(at)) if create else _find(session, name)
     session.switch_to(name, left)
-    if session.json:
-        emit_json({"branch": target.name, "commit": target.commit, "made": create})
-        return
-    emit(f"Switched to {'new ' if create else ''}branch {target.name} at {short(target.commit)}")
+    said = [f"Switched to {'new ' if create else ''}branch {target.name} at {short(target.commit)}"]
     if staged and name != left:
-        emit(f"What is staged on {left} ({plural(len(staged.status()), 'table')}) stays there.")
+        said.append(f"What is staged on {left} ({plural(len(staged.status()), 'table')}) stays there.")
+    session.tell({"branch": target.name, "commit": target.commit, "made": create}, said)
 
 
 def _find(session: Session, name: str) -> Branch:

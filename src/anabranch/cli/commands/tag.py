@@ -9,7 +9,7 @@ import click
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs, tags
 from anabranch.cli.options import make_command, paragraphs
-from anabranch.cli.output.text import columns, emit, emit_json, local, short, subject
+from anabranch.cli.output.text import columns, local, short, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import tag_document
 
@@ -51,26 +51,16 @@ def _delete(session: Session, name: str | None) -> None:
     if not name:
         raise BadUsage("no tag is named", hint="ana tag -d NAME")
     session.repo.delete_tag(name)
-    if session.json:
-        emit_json({"deleted": [name]})
-    else:
-        emit(f"Deleted tag {name}")
+    session.tell({"deleted": [name]}, f"Deleted tag {name}")
 
 
 def _make(session: Session, name: str, at: str | None, message: str | None) -> None:
     session.repo.tag(name, session.ref(at), message=message)
     made = session.repo.show(name)
-    if session.json:
-        emit_json({"tag": {"name": name, "commit": made.hash}})
-    else:
-        emit(f"Tagged {short(made.hash)} ({made.id}) as {name}")
+    session.tell({"tag": {"name": name, "commit": made.hash}}, f"Tagged {short(made.hash)} ({made.id}) as {name}")
 
 
 def _list(session: Session, pattern: str) -> None:
     found = [tag for tag in session.repo.tags() if fnmatchcase(tag.name, pattern)]
-    if session.json:
-        emit_json({"tags": [tag_document(tag) for tag in found]})
-        return
     rows = [(t.name, short(t.commit), local(t.created_at), t.author, subject(t.message or "")) for t in found]
-    for line in columns(rows):
-        emit(line.rstrip())
+    session.tell({"tags": [tag_document(tag) for tag in found]}, (line.rstrip() for line in columns(rows)))

@@ -34,7 +34,7 @@ def conflict_lines(conflicts: Conflicts) -> Iterator[str]:
     rows += [(clean(file["path"]), _file_text(file)) for file in conflicts.files.rows()]
     for (table, kind, name), count in Counter((v["table"], v["kind"], v["name"]) for v in conflicts.violations).items():
         rows.append((clean(table), f"{plural(count, 'merged row')} would break {kind} {clean(name)}"))
-    for line in columns(rows) if rows else []:
+    for line in columns(rows):
         yield f"  {line}"
 
 

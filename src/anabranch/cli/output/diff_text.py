@@ -36,7 +36,7 @@ def overview(tables: Sequence[TableDiff], namespaces: Sequence[NamespaceDiff], *
     yield from _spaces(namespaces)
     shown = [t for t in tables if not (exact and t.is_empty)]
     rows = [(t.change, clean(_name(t)), _summary(t, exact)) for t in shown]
-    for table, line in zip(shown, columns(rows) if rows else [], strict=True):
+    for table, line in zip(shown, columns(rows), strict=True):
         yield paint(line, _COLOURS[table.change])
     if not shown and not namespaces:
         yield "Nothing differs."
