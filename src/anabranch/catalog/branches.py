@@ -7,19 +7,17 @@ from typing import Any
 
 from anabranch.catalog.history import to_datetime
 from anabranch.catalog.later import Connection, sa, t
-from anabranch.catalog.prepared import Prepared, prepared
+from anabranch.catalog.prepared import Prepared, looked_up, prepared
 from anabranch.catalog.store import now
 from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove, CommitHead, Tag
 from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId
 from anabranch.settings import IDS_PER_STATEMENT
 
-
-@prepared
-def _find() -> Any:
-    b = t.branches.c
-    at = (b.repository_id == sa.bindparam("repository")) & (b.name == sa.bindparam("branch"))
-    return sa.select(b.id, b.line_id, b.commit_index).where(at)
+_find = looked_up("ana_branches", "id line_id commit_index", repository_id="repository", name="branch")
+_created = looked_up("ana_branches", "created_at", repository_id="repository", name="branch")
+making = looked_up("ana_branches", "created_at author", id="branch")
+_tag = looked_up("ana_tags", "line_id commit_index", repository_id="repository", name="tag")
 
 
 @prepared
@@ -59,12 +57,6 @@ _FIND_START = {by_default: Prepared(_start, by_default) for by_default in (False
 def last_move() -> Any:
     m = t.branch_moves.c
     return sa.select(m.moved_at).where(m.branch_id == sa.bindparam("branch")).order_by(m.id.desc()).limit(1)
-
-
-@prepared
-def making() -> Any:
-    b = t.branches.c
-    return sa.select(b.created_at, b.author).where(b.id == sa.bindparam("branch"))
 
 
 def find(cx: Connection, repository: RepositoryId, name: str) -> BranchHead | None:
@@ -238,13 +230,6 @@ def published(cx: Connection, commit_id: CommitId) -> Position | None:
     return Position(LineId(row.to_line), row.to_index) if row else None
 
 
-@prepared
-def _tag() -> Any:
-    c = t.tags.c
-    at = (c.repository_id == sa.bindparam("repository")) & (c.name == sa.bindparam("tag"))
-    return sa.select(c.line_id, c.commit_index).where(at)
-
-
 def find_tag(cx: Connection, repository: RepositoryId, name: str) -> Position | None:
     """Find the commit that a tag names."""
     row = _tag(cx, {"repository": repository, "tag": name}).first()
@@ -281,10 +266,3 @@ def tag_positions(cx: Connection, repository: RepositoryId) -> list[Position]:
 def created(cx: Connection, repository: RepositoryId, name: str) -> int:
     """Read when a branch was made."""
     return int(_created(cx, {"repository": repository, "branch": name}).scalar() or 0)
-
-
-@prepared
-def _created() -> Any:
-    c = t.branches.c
-    at = (c.repository_id == sa.bindparam("repository")) & (c.name == sa.bindparam("branch"))
-    return sa.select(c.created_at).where(at)

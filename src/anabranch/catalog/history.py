@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from anabranch.catalog.later import Connection, sa, t
-from anabranch.catalog.prepared import prepared
+from anabranch.catalog.prepared import looked_up, prepared
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import CommitHead
@@ -26,6 +26,11 @@ def to_micros(moment: datetime) -> int:
     """Convert an aware datetime to the catalogue's time."""
     delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+_head = looked_up("ana_commits", "id hash generation finished_at", line_id="line", commit_index="at")
+_by_id = looked_up("ana_commits", "line_id commit_index", repository_id="repository", id="id")
+_origin = looked_up("ana_lines", "parent_line parent_index parent_generation", id="line")
 
 
 @prepared
@@ -61,13 +66,6 @@ def clock(cx: Connection, position: Position) -> Clock:
     return Clock(tuple(Position(LineId(r.id), r.at) for r in rows), whole)
 
 
-@prepared
-def _head() -> Any:
-    c = t.commits.c
-    at = (c.line_id == sa.bindparam("line")) & (c.commit_index == sa.bindparam("at"))
-    return sa.select(c.id, c.hash, c.generation, c.finished_at).where(at)
-
-
 def head(cx: Connection, position: Position) -> CommitHead | None:
     """Read what publishing needs to know of a commit; None if it doesn't exist."""
     row = _head(cx, {"line": position.line, "at": position.index}).first()
@@ -91,13 +89,6 @@ def by_id(cx: Connection, repository: RepositoryId, id_: CommitId) -> Position |
     """Find a commit by its id; None if it doesn't exist."""
     row = _by_id(cx, {"repository": repository, "id": id_}).first()
     return Position(LineId(row.line_id), row.commit_index) if row else None
-
-
-@prepared
-def _by_id() -> Any:
-    c = t.commits.c
-    here = (c.repository_id == sa.bindparam("repository")) & (c.id == sa.bindparam("id"))
-    return sa.select(c.line_id, c.commit_index).where(here)
 
 
 @prepared
@@ -267,12 +258,6 @@ def _further_parents(cx: Connection, line: LineId, low: int, high: int) -> dict[
 def further_parents(cx: Connection, position: Position) -> list[Position]:
     """Read the further parents of a merge commit."""
     return _further_parents(cx, position.line, position.index, position.index).get(position, [])
-
-
-@prepared
-def _origin() -> Any:
-    c = t.lines.c
-    return sa.select(c.parent_line, c.parent_index, c.parent_generation).where(c.id == sa.bindparam("line"))
 
 
 def origin(cx: Connection, line: LineId) -> Position | None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select, update
 from sqlalchemy.engine import Connection, Row
 
-from anabranch.catalog.leases import Ending
+from anabranch.catalog.leases import Ending, record_of
 from anabranch.catalog.store import now
 from anabranch.catalog.work_tables import job_shards, jobs
 from anabranch.model.ids import RepositoryId, new_id
@@ -51,7 +51,7 @@ def begin_job(cx: Connection, repository: RepositoryId, asked: Mapping[str, Any]
         cx.execute(jobs.insert(), [{"id": found, "repository_id": repository, **begun}])
     else:
         cx.execute(update(jobs).where(jobs.c.id == found).values(**begun))
-    return _record(cx.execute(select(jobs).where(jobs.c.id == found)).one())
+    return record_of(JobRecord, cx.execute(select(jobs).where(jobs.c.id == found)).one())
 
 
 def end_job(cx: Connection, id_: str, ending: Ending, shards: Sequence[Mapping[str, Any]]) -> None:
@@ -75,7 +75,7 @@ def list_jobs(
     query = select(jobs).where(jobs.c.repository_id == repository).order_by(jobs.c.started_at.desc(), jobs.c.id)
     if name is not None:
         query = query.where(jobs.c.name == name)
-    return [_record(row) for row in cx.execute(query.limit(limit) if limit is not None else query)]
+    return [record_of(JobRecord, row) for row in cx.execute(query.limit(limit) if limit is not None else query)]
 
 
 def list_shards(cx: Connection, job: str) -> list[Row[Any]]:
@@ -87,7 +87,3 @@ def remove_job(cx: Connection, id_: str) -> None:
     """Forget a job; what it published stays."""
     cx.execute(job_shards.delete().where(job_shards.c.job_id == id_))
     cx.execute(jobs.delete().where(jobs.c.id == id_))
-
-
-def _record(row: Row[Any]) -> JobRecord:
-    return JobRecord(**{name: getattr(row, name) for name in JobRecord.__dataclass_fields__})

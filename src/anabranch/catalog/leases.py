@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from inspect import signature
+from typing import Any, TypeVar
 
 from sqlalchemy import select, update
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, Row
 
 from anabranch.catalog.store import now
 from anabranch.catalog.work_tables import leases
 from anabranch.model.ids import RepositoryId
+
+_R = TypeVar("_R")
 
 
 @dataclass(frozen=True)
@@ -55,3 +58,8 @@ def lease_holders(cx: Connection, repository: RepositoryId) -> dict[str, str]:
     """The holders of leases that have not run out, by the lease's name."""
     query = select(leases).where(leases.c.repository_id == repository, leases.c.until > now(cx))
     return {row.name.partition("/")[2]: row.holder for row in cx.execute(query)}
+
+
+def record_of(kind: Callable[..., _R], row: Row[Any]) -> _R:
+    """A row as a record whose fields are called as the columns are."""
+    return kind(**{name: getattr(row, name) for name in signature(kind).parameters})

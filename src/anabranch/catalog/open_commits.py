@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.catalog import objects
 from anabranch.catalog.later import Connection, sa, t
-from anabranch.catalog.prepared import prepared
+from anabranch.catalog.prepared import looked_up
 from anabranch.model.clock import Position
 from anabranch.model.commits import Origin
 from anabranch.model.ids import LineId, ObjectId, RepositoryId
@@ -36,20 +36,12 @@ class OpenRecord:
 
 def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None:
     """Insert an open commit; a branch has at most one working set."""
-    values = {
-        "id": record.id,
+    values = {name: getattr(record, name) for name in _PLAIN} | {
         "repository_id": repository,
-        "branch": record.branch,
         "parent_line": record.parent.line,
         "parent_index": record.parent.index,
-        "message": record.message,
-        "author": record.author,
-        "started_at": record.started_at,
         "provenance": [[o.commit, o.role, o.repository, o.source] for o in record.provenance],
         "facts": dict(record.facts),
-        "strict": record.strict,
-        "creates_branch": record.creates_branch,
-        "version": record.version,
         "working_branch": record.branch if record.working else None,
     }
     cx.execute(t.open_commits.insert(), values)
@@ -59,28 +51,19 @@ def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
     """List the open commits of a repository, oldest first."""
     return [
         OpenRecord(
-            r.id,
-            r.branch,
-            Position(LineId(r.parent_line), r.parent_index),
-            r.message,
-            r.author,
-            r.started_at,
-            tuple(_origin(said) for said in r.provenance),
-            bool(r.strict),
-            r.working_branch is not None,
-            bool(r.creates_branch),
-            r.version,
-            r.facts or {},
+            **{name: getattr(row, name) for name in _PLAIN},
+            parent=Position(LineId(row.parent_line), row.parent_index),
+            provenance=tuple(_origin(said) for said in row.provenance),
+            working=row.working_branch is not None,
+            facts=row.facts or {},
         )
-        for r in _records(cx, {"repository": repository})
+        for row in _records(cx, {"repository": repository})
     ]
 
 
-@prepared
-def _records() -> Any:
-    c = t.open_commits.c
-    here = c.repository_id == sa.bindparam("repository")
-    return sa.select(t.open_commits).where(here).order_by(c.started_at, c.id)
+_PLAIN = ("id", "branch", "message", "author", "started_at", "strict", "creates_branch", "version")
+_records = looked_up("ana_open_commits", order="started_at id", repository_id="repository")
+_documents = looked_up("ana_open_entries", "document", order="thing_id", open_id="open")
 
 
 def _origin(said: Any) -> Origin:
@@ -91,12 +74,6 @@ def _origin(said: Any) -> Origin:
 def documents(cx: Connection, open_id: str) -> list[dict[str, Any]]:
     """Read what an open commit holds so far."""
     return [r.document for r in _documents(cx, {"open": open_id})]
-
-
-@prepared
-def _documents() -> Any:
-    c = t.open_entries.c
-    return sa.select(c.document).where(c.open_id == sa.bindparam("open")).order_by(c.thing_id)
 
 
 def save(

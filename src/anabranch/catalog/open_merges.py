@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.catalog.later import Connection, sa, t
-from anabranch.catalog.prepared import prepared
+from anabranch.catalog.prepared import looked_up
 from anabranch.model.ids import RepositoryId, ThingId
 
 SEQUENCES = ("cherry-pick", "revert", "rebase")
@@ -48,18 +48,14 @@ def insert(cx: Connection, repository: RepositoryId, record: MergeRecord) -> Non
 
 
 _PLAIN = ("id", "branch", "message", "author", "started_at", "strictness", "version")
+_records = looked_up("ana_open_merges", order="started_at id", repository_id="repository")
+_found = looked_up("ana_open_merges", id="id")
+_settled = looked_up("ana_settled_rows", "thing_id content", open_id="id")
 
 
 def all_records(cx: Connection, repository: RepositoryId) -> list[MergeRecord]:
     """List the open merges of a repository, oldest first."""
     return [_record(row) for row in _records(cx, {"repository": repository})]
-
-
-@prepared
-def _records() -> Any:
-    c = t.open_merges.c
-    here = c.repository_id == sa.bindparam("repository")
-    return sa.select(t.open_merges).where(here).order_by(c.started_at, c.id)
 
 
 def find(cx: Connection, id_: str) -> MergeRecord | None:
@@ -68,29 +64,16 @@ def find(cx: Connection, id_: str) -> MergeRecord | None:
     return _record(row) if row else None
 
 
-@prepared
-def _found() -> Any:
-    return sa.select(t.open_merges).where(t.open_merges.c.id == sa.bindparam("id"))
-
-
 def settled(cx: Connection, id_: str) -> dict[ThingId, bytes]:
     """Read the settled rows, by table."""
     return {ThingId(row.thing_id): row.content for row in _settled(cx, {"id": id_})}
 
 
-@prepared
-def _settled() -> Any:
-    c = t.settled_rows.c
-    return sa.select(c.thing_id, c.content).where(c.open_id == sa.bindparam("id"))
-
-
 def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], rows: Mapping[ThingId, bytes]) -> bool:
     """Save what was resolved; False if the merge was changed or ended elsewhere."""
-    c, s = t.open_merges.c, t.settled_rows.c
-    described = sa.update(t.open_merges).where(c.id == record.id, c.version == record.version)
-    found = cx.execute(described.values(decisions=dict(decisions), version=record.version + 1))
-    if found.rowcount != 1:
+    if not _change(cx, record, decisions=dict(decisions)):
         return False
+    s = t.settled_rows.c
     for thing, content in rows.items():
         cx.execute(sa.delete(t.settled_rows).where(s.open_id == record.id, s.thing_id == thing))
         cx.execute(t.settled_rows.insert(), {"open_id": record.id, "thing_id": thing, "content": content})
@@ -99,11 +82,14 @@ def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], r
 
 def advance(cx: Connection, record: MergeRecord, sources: tuple[str, ...]) -> bool:
     """Go on to the next step, with nothing resolved yet; False if it was changed or ended elsewhere."""
-    c = t.open_merges.c
-    described = sa.update(t.open_merges).where(c.id == record.id, c.version == record.version)
-    found = cx.execute(described.values(sources=list(sources), decisions={}, version=record.version + 1))
     cx.execute(sa.delete(t.settled_rows).where(t.settled_rows.c.open_id == record.id))
-    return found.rowcount == 1
+    return _change(cx, record, sources=list(sources), decisions={})
+
+
+def _change(cx: Connection, record: MergeRecord, **values: Any) -> bool:
+    c = t.open_merges.c
+    unchanged = sa.update(t.open_merges).where(c.id == record.id, c.version == record.version)
+    return cx.execute(unchanged.values(**values, version=record.version + 1)).rowcount == 1
 
 
 def remove(cx: Connection, id_: str) -> bool:
@@ -128,9 +114,5 @@ def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) 
 def _record(row: Any) -> MergeRecord:
     values = {name: getattr(row, name) for name in _PLAIN}
     mode, _, ff = row.mode.partition(" ")
-    described: dict[str, Any] = {
-        "sources": tuple(row.sources),
-        "rules": dict(row.rules),
-        "decisions": dict(row.decisions),
-    }
-    return MergeRecord(**values, **described, mode=mode, ff=ff or "auto")
+    values |= {"sources": tuple(row.sources), "rules": dict(row.rules), "decisions": dict(row.decisions)}
+    return MergeRecord(**values, mode=mode, ff=ff or "auto")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.catalog.file_reader import FileReader, FoundRows
-from anabranch.catalog.later import Connection, sa
+from anabranch.catalog.later import Connection, sa, t
 
 TEXTS = Path(__file__).with_name("prepared.json")
 _LIST = re.compile(r"__\[POSTCOMPILE_(\w+)\]")
@@ -123,6 +123,18 @@ EVERY: dict[str, Prepared] = {}
 def prepared(make: Callable[[], Any]) -> Prepared:
     """Prepare the statement that a function makes."""
     return Prepared(make)
+
+
+def looked_up(table: str, columns: str = "", *, order: str = "", **by: str) -> Prepared:
+    """Prepare a look-up of columns (all if none are named) by the values of others; `by` names their parameters."""
+    return Prepared(_look_up, table, columns, order, *by.items())
+
+
+def _look_up(name: str, columns: str, order: str, *by: tuple[str, str]) -> Any:
+    table = t.metadata.tables[name]
+    query = sa.select(*(table.c[column] for column in columns.split() or table.c.keys()))
+    query = query.where(*(table.c[column] == sa.bindparam(parameter) for column, parameter in by))
+    return query.order_by(*(table.c[column] for column in order.split()))
 
 
 @cache

@@ -197,23 +197,12 @@ def _edge(at: dict[str, Any], made: CommitHead, number: int, parent: CommitHead)
 
 
 def _entry_values(at: dict[str, Any], entry: Entry, *, carried: bool) -> dict[str, Any]:
-    return {
-        **at,
-        "thing_id": entry.thing_id,
-        "kind": entry.kind,
-        "dropped": entry.dropped,
-        "replaced": entry.replaced,
-        "carried": carried,
-        "schema_id": entry.schema_id,
-        "row_count": entry.row_count,
-        "operations": list(entry.operations),
-        "attributes": dict(entry.attributes),
-    }
+    lists = {"operations": list(entry.operations), "attributes": dict(entry.attributes)}
+    return {**at, **vars(entry), **lists, "carried": carried}
 
 
 def _name_values(repository: RepositoryId, at: dict[str, Any], n: NameBinding, *, carried: bool) -> dict[str, Any]:
-    values = {"parent_id": n.parent_id, "name": n.name, "kind": n.kind, "thing_id": n.thing_id}
-    return {**at, **values, "repository_id": repository, "carried": carried}
+    return {**at, **vars(n), "repository_id": repository, "carried": carried}
 
 
 def _check_links(cx: Connection, publication: Publication) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from anabranch.catalog.later import Connection, sa, t
-from anabranch.catalog.prepared import prepared
+from anabranch.catalog.prepared import looked_up
 from anabranch.catalog.store import now
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.ids import ObjectId, RepositoryId, new_id
@@ -38,15 +37,9 @@ def names(cx: Connection) -> list[str]:
     return list(cx.scalars(sa.select(t.repositories.c.name).order_by(t.repositories.c.name)))
 
 
-@prepared
-def _every() -> Any:
-    r = t.repositories.c
-    return sa.select(r.id, r.name, r.default_branch)
-
-
-@prepared
-def _named() -> Any:
-    return _every.statement.where(t.repositories.c.name == sa.bindparam("wanted"))
+_every = looked_up("ana_repositories", "id name default_branch")
+_named = looked_up("ana_repositories", "id name default_branch", name="wanted")
+_default_branch = looked_up("ana_repositories", "default_branch", id="repository")
 
 
 def find(cx: Connection, name: str | None) -> RepositoryRecord:
@@ -60,11 +53,6 @@ def find(cx: Connection, name: str | None) -> RepositoryRecord:
         raise InvalidRequest("the store has several repositories", hint=f"name one with repository=: {listed}")
     what = "no repository" if name is None else f"no repository {name!r}"
     raise NotFound(f"the store has {what}", hint=f"there: {listed}; make it first", repository=name)
-
-
-@prepared
-def _default_branch() -> Any:
-    return sa.select(t.repositories.c.default_branch).where(t.repositories.c.id == sa.bindparam("repository"))
 
 
 def default_branch(cx: Connection, repository: RepositoryId) -> str:

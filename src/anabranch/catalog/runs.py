@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, select, update
 from sqlalchemy.engine import Connection, Row
 
-from anabranch.catalog.leases import Ending
+from anabranch.catalog.leases import Ending, record_of
 from anabranch.catalog.store import now
 from anabranch.catalog.work_tables import expectations, runs
 from anabranch.model.ids import RepositoryId, new_id
@@ -80,7 +80,7 @@ def list_runs(
     )
     if pipeline is not None:
         query = query.where(runs.c.pipeline == pipeline)
-    return [_record(row) for row in cx.execute(query.limit(limit) if limit is not None else query)]
+    return [record_of(RunRecord, row) for row in cx.execute(query.limit(limit) if limit is not None else query)]
 
 
 def list_expectations(cx: Connection, run_ids: Sequence[str]) -> list[Row[Any]]:
@@ -88,7 +88,3 @@ def list_expectations(cx: Connection, run_ids: Sequence[str]) -> list[Row[Any]]:
     query = select(expectations).order_by(expectations.c.run_id, expectations.c.number)
     parts = (run_ids[n : n + _AT_ONCE] for n in range(0, len(run_ids), _AT_ONCE))
     return [row for part in parts for row in cx.execute(query.where(expectations.c.run_id.in_(part)))]
-
-
-def _record(row: Row[Any]) -> RunRecord:
-    return RunRecord(**{name: getattr(row, name) for name in RunRecord.__dataclass_fields__})

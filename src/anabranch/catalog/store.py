@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from anabranch.catalog import files, format_version
 from anabranch.catalog.failures import MISSHAPEN, NOT_OURS, is_rolled_back, translate, translate_sqlite
 from anabranch.catalog.file_reader import FileReader
 from anabranch.catalog.later import Connection, sa, t
-from anabranch.catalog.prepared import prepared
+from anabranch.catalog.prepared import looked_up
 from anabranch.catalog.sql_engines import engine_of_file, engine_of_server, milliseconds
 from anabranch.errors import (
     AlreadyExists,
@@ -380,9 +380,7 @@ _OF_PARENTS: list[Pool | files.FileConnection] = []
 """Connections of the processes this one was forked from, kept so that nothing closes them."""
 
 
-@prepared
-def _facts() -> Any:
-    return sa.select(t.store)
+_facts = looked_up("ana_store")
 
 
 def now(cx: Connection) -> int:

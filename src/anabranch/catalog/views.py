@@ -8,7 +8,7 @@ from anabranch.catalog import objects
 from anabranch.catalog.known import ObjectCache
 from anabranch.catalog.later import Connection, sa, t
 from anabranch.catalog.manifests import changed, changed_id, in_order, listing
-from anabranch.catalog.prepared import prepared
+from anabranch.catalog.prepared import looked_up, prepared
 from anabranch.catalog.store import now
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.clock import Clock, Position
@@ -24,10 +24,7 @@ KnownObjects = ObjectCache
 Turned = list[tuple[int, ObjectId]]
 
 
-@prepared
-def _objects() -> Any:
-    o = t.view_objects.c
-    return sa.select(o.turn, o.object_id).where(o.view_id == sa.bindparam("view")).order_by(o.number)
+_objects = looked_up("ana_view_objects", "turn object_id", order="number", view_id="view")
 
 
 def _on_line(kind: ViewKind) -> sa.Select[Any]:

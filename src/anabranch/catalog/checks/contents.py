@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.checks.look_ups import LookUps, is_hash, is_id
+from anabranch.catalog.checks.look_ups import LookUps, each, is_hash, is_id
 from anabranch.catalog.checks.rows import CatalogRow, Companions
 from anabranch.catalog.objects import stored
 from anabranch.model.objects import ObjectKind
@@ -16,12 +16,6 @@ from anabranch.model.verification import DROP_VIEW, Affected, Damage
 _OBJECT = {"object_kind": t.objects.c.kind, "object_rows": t.objects.c.row_count}
 
 
-def check_schemas(known: LookUps) -> None:
-    """Schemas can be read, and their columns are listed."""
-    for row in known.reader.rows(t.schemas, t.schemas.c.id):
-        known.reader.check(row, _schema(known, row))
-
-
 def _schema(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     if not is_id(row.id, "s"):
         yield row.damage(f"{row.id!r} is no id of a schema")
@@ -29,6 +23,9 @@ def _schema(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     c = t.schema_columns.c
     if not all(known.is_there(t.schema_columns, c.schema_id == row.id, c.column_id == x.id) for x in schema):
         yield row.damage(f"{t.schema_columns.name} does not list its columns")
+
+
+check_schemas = each(lambda known: known.reader.rows(t.schemas, t.schemas.c.id), _schema)
 
 
 def check_objects(known: LookUps) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from anabranch.catalog.checks.rows import MISSHAPEN, CatalogReader, CatalogRow
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, SchemaId
 from anabranch.model.schema import Schema, read_schema
-from anabranch.model.verification import Affected
+from anabranch.model.verification import Affected, Damage
 from anabranch.plan.history import reached
 
 _REMEMBERED = 10_000
@@ -132,3 +132,15 @@ class LookUps:
             return id_ is not None and self.schema(SchemaId(id_)) is not None
         except MISSHAPEN:
             return True
+
+
+def each(
+    rows: Callable[[LookUps], Iterable[CatalogRow]], check: Callable[[LookUps, CatalogRow], Iterator[Damage]]
+) -> Callable[[LookUps], None]:
+    """A check of each of these rows, whatever the others are like."""
+
+    def run(known: LookUps) -> None:
+        for row in rows(known):
+            known.reader.check(row, check(known, row))
+
+    return run

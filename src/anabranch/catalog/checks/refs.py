@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.checks.look_ups import LookUps, is_id
+from anabranch.catalog.checks.look_ups import LookUps, each, is_id
 from anabranch.catalog.checks.rows import CatalogRow, refused
 from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.model.object_urls import is_object_url, read_object_url
@@ -45,12 +45,6 @@ def _is_place(objects: str) -> bool:
     return os.path.isabs(objects.removeprefix("file://"))
 
 
-def check_repositories(known: LookUps) -> None:
-    """Check repositories, each with its default branch."""
-    for row in known.repositories.values():
-        known.reader.check(row, _repository(known, row))
-
-
 def _repository(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     affects = Affected(row.name)
     b = t.branches.c
@@ -63,10 +57,7 @@ def _repository(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"its default branch {row.default_branch!r} is not there", affects)
 
 
-def check_lines(known: LookUps) -> None:
-    """Check lines, and the commits they spring from."""
-    for row in known.lines.values():
-        known.reader.check(row, _line(known, row))
+check_repositories = each(lambda known: known.repositories.values(), _repository)
 
 
 def _line(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
@@ -79,6 +70,9 @@ def _line(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     yield from _origin(known, row, affects)
     if known.commit(row.id, row.tip) is None or known.commit(row.id, row.tip + 1) is not None:
         yield row.damage(f"its last commit is not at tip {row.tip}", affects)
+
+
+check_lines = each(lambda known: known.lines.values(), _line)
 
 
 def _origin(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Damage]:
@@ -101,12 +95,6 @@ def _origin(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Dama
         yield row.damage(f"start is {row.start}, but it springs from commit {above.start + row.parent_index}", affects)
     if row.depth not in (0, above.depth + 1):
         yield row.damage(f"depth is {row.depth}, that of the line it springs from {above.depth}", affects)
-
-
-def check_branches(known: LookUps) -> None:
-    """Check branches: each shows what its last move says."""
-    for row in known.reader.rows(t.branches, t.branches.c.repository_id, t.branches.c.name):
-        known.reader.check(row, _branch(known, row))
 
 
 def _branch(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
@@ -134,6 +122,9 @@ def _branch(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     root = known.commit(first.to_line, first.to_index)
     if first.verb == "init" and root and root.finished_at != row.created_at:
         yield row.damage(f"created_at is {row.created_at}, its first commit is of {root.finished_at}", affects)
+
+
+check_branches = each(lambda known: known.reader.rows(t.branches, *t.branches.primary_key), _branch)
 
 
 def _shows(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Damage]:
@@ -201,12 +192,6 @@ def _published(known: LookUps, row: CatalogRow, before: CatalogRow | None, affec
         yield row.damage(f"moved_at is {row.moved_at}, the commit was finished at {commit.finished_at}", affects)
 
 
-def check_tags(known: LookUps) -> None:
-    """Check tags."""
-    for row in known.reader.rows(t.tags, t.tags.c.repository_id, t.tags.c.name):
-        known.reader.check(row, _tag(known, row))
-
-
 def _tag(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     repository = known.repositories.get(row.repository_id)
     affects = Affected(repository.name if repository else None, commit=known.commit_name(row.line_id, row.commit_index))
@@ -214,3 +199,6 @@ def _tag(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     yield from _shows(known, row, affects)
     if row.created_at <= 0 or not row.author:
         yield row.damage(f"made at {row.created_at} by {row.author!r}", affects)
+
+
+check_tags = each(lambda known: known.reader.rows(t.tags, *t.tags.primary_key), _tag)

@@ -33,30 +33,20 @@ from anabranch.model.verification import Affected, Damage, DamageKind
 
 _AT_ONCE = 1000
 _GREATEST = 1 << 63
-_KINDS: Mapping[Table, DamageKind] = {
-    t.store: "store",
-    t.repositories: "repository",
-    t.branches: "branch",
-    t.branch_moves: "branch",
-    t.tags: "tag",
-    t.lines: "line",
-    t.object_links: "object",
-    t.manifest_members: "object",
-    t.blocks: "object",
-    t.schema_columns: "schema",
-    t.entries: "table",
-    t.names: "table",
-    t.schemas: "schema",
-    t.views: "view",
-    t.view_objects: "view",
-    t.objects: "object",
-    t.inline_objects: "object",
-    t.open_commits: "open commit",
-    t.open_entries: "open commit",
-    t.open_objects: "open commit",
-    t.open_merges: "open merge",
-    t.settled_rows: "open merge",
+_TABLES_OF: Mapping[DamageKind, tuple[Table, ...]] = {
+    "store": (t.store,),
+    "repository": (t.repositories,),
+    "branch": (t.branches, t.branch_moves),
+    "tag": (t.tags,),
+    "line": (t.lines,),
+    "object": (t.objects, t.inline_objects, t.object_links, t.manifest_members, t.blocks),
+    "schema": (t.schemas, t.schema_columns),
+    "table": (t.entries, t.names),
+    "view": (t.views, t.view_objects),
+    "open commit": (t.open_commits, t.open_entries, t.open_objects),
+    "open merge": (t.open_merges, t.settled_rows),
 }
+_KINDS = {table: kind for kind, tables in _TABLES_OF.items() for table in tables}
 MISSHAPEN = (*failures.MISSHAPEN, AnabranchError, MissingRow)
 """Errors raised by values that are not as expected."""
 
