@@ -110,41 +110,34 @@ __all__ = [
 bring(make_job="anabranch.jobs.job", resume_job="anabranch.jobs.resume")
 
 _LOADED_LATER = {
-    "Affected": "model.verification",
-    "Blame": "repo.compare.blame",
-    "Branch": "model.commits",
-    "BranchMove": "model.commits",
-    "Changes": "repo.compare.changes",
-    "Collected": "model.garbage",
-    "Commit": "model.commits",
-    "Conflicts": "repo.merge.conflicts",
-    "Counts": "model.changes",
-    "Damage": "model.verification",
-    "Diff": "repo.compare.table_diff",
-    "Garbage": "model.garbage",
-    "MergeResult": "repo.merge.merge",
-    "OpenCommit": "repo.commit.open_commit",
-    "OpenMerge": "repo.merge.open_merge",
-    "OpenSequence": "repo.merge.open_sequence",
-    "Optimized": "model.changes",
-    "Relation": "frames.relation",
-    "Repository": "repo.repository",
-    "SqlResult": "repo.read.sql_result",
-    "StoreCopy": "repo.backups",
-    "Table": "repo.read.table",
-    "TableDiff": "repo.compare.table_diff",
-    "Tag": "model.commits",
-    "Transaction": "repo.commit.transaction",
-    "Verification": "model.verification",
+    "frames.relation": "Relation",
+    "model.changes": "Counts Optimized",
+    "model.commits": "Branch BranchMove Commit Tag",
+    "model.garbage": "Collected Garbage",
+    "model.verification": "Affected Damage Verification",
+    "repo.backups": "StoreCopy",
+    "repo.commit.open_commit": "OpenCommit",
+    "repo.commit.transaction": "Transaction",
+    "repo.compare.blame": "Blame",
+    "repo.compare.changes": "Changes",
+    "repo.compare.table_diff": "Diff TableDiff",
+    "repo.merge.conflicts": "Conflicts",
+    "repo.merge.merge": "MergeResult",
+    "repo.merge.open_merge": "OpenMerge",
+    "repo.merge.open_sequence": "OpenSequence",
+    "repo.read.sql_result": "SqlResult",
+    "repo.read.table": "Table",
+    "repo.repository": "Repository",
 }
-"""The façade and what users hold; not needed for help and completion."""
+"""The façade and what users hold, by module; not needed for help and completion."""
 
 
 def __getattr__(name: str) -> Any:
     """Load a class, and all that it needs, on first use."""
-    if name not in _LOADED_LATER:
-        raise AttributeError(name)
-    return getattr(import_module(f"anabranch.{_LOADED_LATER[name]}"), name)
+    for module, names in _LOADED_LATER.items():
+        if name in names.split():
+            return getattr(import_module(f"anabranch.{module}"), name)
+    raise AttributeError(name)
 
 
 def init(

@@ -33,7 +33,8 @@ def fit(values: pa.Array, type_: DataType) -> pa.Array:
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), arrow_type(type_))
     if type_.name == "array":
-        return _fit_list(values, type_)
+        inner, offsets, absent = _lists(values)
+        return pa.ListArray.from_arrays(offsets, fit(inner, type_.parts[0]), type=arrow_type(type_), mask=absent)
     if type_.name == "map":
         return _fit_map(values, type_)
     if type_.name == "struct":
@@ -49,11 +50,6 @@ def _unpacked(values: pa.Array) -> pa.Array:
     if isinstance(values, pa.DictionaryArray):
         return _unpacked(values.dictionary_decode())
     return values
-
-
-def _fit_list(values: pa.Array, type_: DataType) -> pa.Array:
-    inner, offsets, absent = _lists(values)
-    return pa.ListArray.from_arrays(offsets, fit(inner, type_.parts[0]), type=arrow_type(type_), mask=absent)
 
 
 def _fit_map(values: pa.Array, type_: DataType) -> pa.Array:

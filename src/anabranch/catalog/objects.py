@@ -188,18 +188,12 @@ def chunks(items: Sequence[_T]) -> Iterable[Sequence[_T]]:
 
 
 def _values(o: StoredObject, created_at: int) -> Mapping[str, Any]:
-    return {
-        "id": o.id,
-        "kind": o.kind,
-        "sha256": o.sha256,
-        "size_bytes": o.size_bytes,
-        "row_count": o.row_count,
+    plain = ("id", "kind", "sha256", "size_bytes", "row_count", "place", "path")
+    return {name: getattr(o, name) for name in plain} | {
         "schema_id": o.schema_id or None,
         "key_low": [key_document(v) for v in o.key_range.low] if o.key_range else None,
         "key_high": [key_document(v) for v in o.key_range.high] if o.key_range else None,
         "touched": list(o.touched),
-        "place": o.place,
-        "path": o.path,
         "members": [o.members.count, o.members.size_bytes, o.members.inline] if o.members else None,
         "created_at": created_at,
     }

@@ -105,7 +105,9 @@ def _target(request: ExportRequest, format: str) -> Iterator[Any]:
         return
     path = Path(request.target)
     _check(path, request)
-    _check_compression(path, format)
+    suffix = path.suffix.lower()
+    if suffix in COMPRESSED and format == "parquet":
+        raise InvalidRequest(f"{path.name!r}: Parquet is compressed within", hint=f"leave {suffix} out of the name")
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     with _translated(request.target):
         try:
@@ -120,12 +122,6 @@ def _target(request: ExportRequest, format: str) -> Iterator[Any]:
 def _opened(partial: Path, ending: str) -> Any:
     """Open a new file, compressed according to the ending of its final name."""
     return lzma.open(partial, "wb") if ending == XZ else pa.output_stream(str(partial), compression=CODECS.get(ending))
-
-
-def _check_compression(path: Path, format: str) -> None:
-    suffix = path.suffix.lower()
-    if suffix in COMPRESSED and format == "parquet":
-        raise InvalidRequest(f"{path.name!r}: Parquet is compressed within", hint=f"leave {suffix} out of the name")
 
 
 def _check(path: Path, request: ExportRequest) -> None:

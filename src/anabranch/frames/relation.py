@@ -46,7 +46,11 @@ class Relation(ABC):
         from anabranch.frames.output import to_dicts
 
         found = self.arrow(**chosen)
-        _refuse_equal_names(found.column_names)
+        duplicate = next((n for n, count in Counter(found.column_names).items() if count > 1), None)
+        if duplicate is not None:
+            message = f"two columns of the result are called {duplicate!r}, a dict holds one"
+            hint = "name them with AS, or read with .arrow() or .spark()"
+            raise InvalidRequest(message, hint=hint, column=duplicate)
         return to_dicts(found)
 
     def count(self, *args: Any, **chosen: Any) -> int:
@@ -69,11 +73,3 @@ HABITS = {
     **dict.fromkeys(("collect", "show", "to_dicts", "to_pylist", "fetchall"), "rows()"),
 }
 """What other libraries call the forms that a relation is read in, and what they are called here."""
-
-
-def _refuse_equal_names(names: list[str]) -> None:
-    duplicate = next((n for n, count in Counter(names).items() if count > 1), None)
-    if duplicate is not None:
-        message = f"two columns of the result are called {duplicate!r}, a dict holds one"
-        hint = "name them with AS, or read with .arrow() or .spark()"
-        raise InvalidRequest(message, hint=hint, column=duplicate)

@@ -72,14 +72,10 @@ def read_object_url(text: str) -> ObjectUrl:
     path = unquote(found["path"] or "").strip("/")
     if any(part in ("", ".", "..") for part in path.split("/")) and path:
         raise InvalidRequest(f"the folder of an {scheme} address has an empty part, . or ..", hint=f"write {form}")
-    _check_options(scheme, dict(options))
-    return ObjectUrl(scheme, found["host"], path, options)
-
-
-def _check_options(scheme: str, options: dict[str, str]) -> None:
-    endpoint = options.get("endpoint")
+    endpoint = dict(options).get("endpoint")
     if endpoint is not None and not re.fullmatch(r"https?://[^/?#@\s]+/?", endpoint):
         raise InvalidRequest("endpoint= can't be read", hint="write endpoint=https://host:port, without any account")
+    return ObjectUrl(scheme, found["host"], path, options)
 
 
 def _shown(scheme: str) -> str:

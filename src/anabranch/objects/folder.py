@@ -64,7 +64,7 @@ class Folder:
                 os.fsync(file.fileno())
             temporary.rename(final)
             made = own_stamp(os.stat(final))
-            _sync(final.parent)
+            sync(final.parent)
         except BaseException as error:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -117,8 +117,8 @@ class Folder:
         folder = self._at(prefix)
         with self._writing(folder):
             if folder.is_dir():
-                _sync(folder)
-                _sync(folder.parent)
+                sync(folder)
+                sync(folder.parent)
             self._begun(prefix).unlink()
 
     @contextmanager
@@ -242,7 +242,7 @@ class Folder:
             self._is_known = True
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
-            _sync(folder.parent)
+            sync(folder.parent)
 
 
 class _Pieces:
@@ -264,8 +264,8 @@ _RESTORE = "restore the file from a backup; other tables are not affected"
 _DAMAGED_OR_HARMFUL = "the catalogue or the object root is damaged, or was made to harm; restore it from a backup"
 
 
-def _sync(folder: Path) -> None:
-    """Make renames in a folder survive a power cut."""
+def sync(folder: Path) -> None:
+    """Make a file, or renames in a folder, survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -16,16 +16,9 @@ from anabranch.objects.parquet import decode, encode
 
 _SCHEMA = pa.schema(
     {
-        "id": pa.string(),
-        "sha256": pa.string(),
-        "size_bytes": pa.int64(),
-        "row_count": pa.int64(),
-        "schema_id": pa.string(),
-        "key_low": pa.string(),
-        "key_high": pa.string(),
-        "touched": pa.string(),
-        "place": pa.string(),
-        "path": pa.string(),
+        **dict.fromkeys(("id", "sha256"), pa.string()),
+        **dict.fromkeys(("size_bytes", "row_count"), pa.int64()),
+        **dict.fromkeys(("schema_id", "key_low", "key_high", "touched", "place", "path"), pa.string()),
     }
 )
 
@@ -48,18 +41,8 @@ def decode_manifest(content: bytes, o: StoredObject) -> tuple[StoredObject, ...]
 
 def _row(o: StoredObject) -> dict[str, str | int | None]:
     low, high = (o.key_range.low, o.key_range.high) if o.key_range else (None, None)
-    return {
-        "id": o.id,
-        "sha256": o.sha256,
-        "size_bytes": o.size_bytes,
-        "row_count": o.row_count,
-        "schema_id": o.schema_id,
-        "key_low": _end(low),
-        "key_high": _end(high),
-        "touched": json.dumps(list(o.touched)),
-        "place": o.place,
-        "path": o.path,
-    }
+    own = {name: getattr(o, name) for name in ("id", "sha256", "size_bytes", "row_count", "schema_id", "place", "path")}
+    return {**own, "key_low": _end(low), "key_high": _end(high), "touched": json.dumps(list(o.touched))}
 
 
 def _end(values: tuple[KeyValue, ...] | None) -> str | None:

@@ -1,4 +1,4 @@
-"""A remote file that is read in ranges."""
+"""A file that is read in ranges: a remote one, or one made of blocks."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ class RangedFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move to an offset."""
-        self._at = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence] + offset
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        self._at = max(0, start + offset)
         return self._at
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """Read what fits into the buffer."""
-        wanted = max(0, min(len(buffer), self._size - self._at))
+        view = memoryview(buffer).cast("B")
+        wanted = max(0, min(len(view), self._size - self._at))
         found = self._read(self._at, wanted) if wanted else b""
-        buffer[: len(found)] = found
+        view[: len(found)] = found
         self._at += len(found)
         return len(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.errors import InvalidRequest
@@ -11,7 +10,7 @@ from anabranch.pipelines.datasets import Dataset, DatasetKind, Expectation, Verd
 from anabranch.plan.pipeline import Refresh
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.grammar.tokens import Token, syntax_error, tokenize
-from anabranch.sql.parse import parse_one
+from anabranch.sql.parse import parse_one, split
 from anabranch.sql.references import find_references
 
 _NOT_HERE = {
@@ -24,20 +23,9 @@ _NOT_HERE = {
 def datasets_of(text: str, origin: str) -> list[Dataset]:
     """The datasets that a file declares."""
     try:
-        return [_dataset(text, tokens, origin) for tokens in _statements(tokenize(text))]
+        return [_dataset(text, tokens, origin) for tokens in split(tokenize(text))]
     except InvalidRequest as error:
         raise InvalidRequest(f"{origin}: {error.message}", hint=error.hint) from None
-
-
-def _statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    current: list[Token] = []
-    for token in tokens:
-        if token.is_symbol(";") or token.kind == "end":
-            if current:
-                yield [*current, Token("end", "", current[-1].end, current[-1].end)]
-            current = []
-        else:
-            current.append(token)
 
 
 @dataclass

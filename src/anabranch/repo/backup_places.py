@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Protocol
 from anabranch.errors import Corrupt, NotFound, Unavailable
 from anabranch.model.object_urls import is_object_url, read_object_url
 from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS
+from anabranch.objects.folder import sync
 from anabranch.objects.locations import open_blobs
 
 NOTE = "backup.json"
@@ -98,7 +98,7 @@ class BackupFolder:
         digests = [_digest(file) for file in (made, final) if file.exists()]
         temporary = self._place / f"{NOTE}.new"
         temporary.write_text(json.dumps({**note, "catalog_sha256": digests}, indent=2), encoding="utf-8")
-        _sync(temporary)
+        sync(temporary)
         temporary.rename(self._place / NOTE)
         _put_in_place(made, final)
 
@@ -195,21 +195,13 @@ def _digest(place: Path) -> str:
 
 
 def _put_in_place(made: Path, final: Path) -> None:
-    _sync(made)
+    sync(made)
     for rest in ("-wal", "-shm"):
         final.with_name(final.name + rest).unlink(missing_ok=True)
     made.rename(final)
-    _sync(final.parent)
+    sync(final.parent)
 
 
 def _remove(made: Path) -> None:
     for rest in ("", "-wal", "-shm"):
         made.with_name(made.name + rest).unlink(missing_ok=True)
-
-
-def _sync(place: Path) -> None:
-    handle = os.open(place, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -52,7 +52,7 @@ def parse_script(text: str) -> list[SqlStatement]:
     """Parse all statements of a script; raise if one of them can't be read."""
     if not isinstance(text, str):
         raise InvalidRequest(f"SQL is text, this is a {type(text).__name__}", hint="such as 'SELECT * FROM orders'")
-    return [_statement(text, tokens) for tokens in _split(tokenize(text))]
+    return [_statement(text, tokens) for tokens in split(tokenize(text))]
 
 
 def parse_one(text: str) -> SqlStatement:
@@ -64,7 +64,7 @@ def parse_one(text: str) -> SqlStatement:
     raise InvalidRequest(f"SQL: {problem}", hint="give one statement, without a semicolon inside")
 
 
-def _split(tokens: list[Token]) -> Iterator[list[Token]]:
+def split(tokens: list[Token]) -> Iterator[list[Token]]:
     """The tokens of each statement, each with its own end; empty statements are skipped."""
     current: list[Token] = []
     for token in tokens:

@@ -26,7 +26,9 @@ _NOT_HERE = {
 
 def create(cursor: Cursor) -> s.SqlStatement:
     """Read CREATE [OR REPLACE] TABLE, and CREATE NAMESPACE."""
-    replace = cursor.accept("REPLACE") or (cursor.accept("CREATE", "OR", "REPLACE") or not _expect_create(cursor))
+    replace = cursor.accept("REPLACE") or cursor.accept("CREATE", "OR", "REPLACE")
+    if not replace:
+        cursor.expect("CREATE")
     if cursor.accept_any(*_SPACES):
         return _create_namespace(cursor)
     if not cursor.accept("TABLE"):
@@ -49,11 +51,6 @@ def create(cursor: Cursor) -> s.SqlStatement:
         if_not_exists,
         replace,
     )
-
-
-def _expect_create(cursor: Cursor) -> bool:
-    cursor.expect("CREATE")
-    return True
 
 
 @dataclass
@@ -162,15 +159,10 @@ def _options(cursor: Cursor) -> tuple[list[tuple[str, str]], list[str], str | No
 
 def property_(cursor: Cursor) -> tuple[str, str]:
     """Read `'name' = 'value'`."""
-    name = cursor.string() if cursor.token.kind == "string" else cursor.path("the name of a property")
+    name = _property_name(cursor)
     cursor.accept_symbol("=")
-    return name, property_value(cursor)
-
-
-def property_value(cursor: Cursor) -> str:
-    if cursor.token.kind in ("number", "word"):
-        return cursor.step().text
-    return cursor.string("a value in quotes")
+    plain = cursor.token.kind in ("number", "word")
+    return name, cursor.step().text if plain else cursor.string("a value in quotes")
 
 
 def _property_name(cursor: Cursor) -> str:

@@ -137,30 +137,35 @@ class DropTable(WritingSql):
 
 
 @dataclass(frozen=True)
-class AddColumns:
+class Alteration:
+    """What ALTER TABLE changes."""
+
+
+@dataclass(frozen=True)
+class AddColumns(Alteration):
     columns: tuple[ColumnText, ...]
     if_not_exists: bool = False
 
 
 @dataclass(frozen=True)
-class DropColumns:
+class DropColumns(Alteration):
     names: tuple[str, ...]
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
-class RenameColumn:
+class RenameColumn(Alteration):
     old: str
     new: str
 
 
 @dataclass(frozen=True)
-class RenameTable:
+class RenameTable(Alteration):
     name: str
 
 
 @dataclass(frozen=True)
-class AlterColumn:
+class AlterColumn(Alteration):
     name: str
     type: str | None = None
     nullable: bool | None = None
@@ -171,60 +176,44 @@ class AlterColumn:
 
 
 @dataclass(frozen=True)
-class AddCheck:
+class AddCheck(Alteration):
     name: str
     condition: str
 
 
 @dataclass(frozen=True)
-class DropCheck:
+class DropCheck(Alteration):
     name: str
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
-class SetKey:
+class SetKey(Alteration):
     """ADD PRIMARY KEY; no columns for DROP PRIMARY KEY."""
 
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class SetProperties:
+class SetProperties(Alteration):
     properties: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class UnsetProperties:
+class UnsetProperties(Alteration):
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class SetComment:
+class SetComment(Alteration):
     """COMMENT ON a table or namespace; None removes it."""
 
     text: str | None
 
 
 @dataclass(frozen=True)
-class ClusterBy:
+class ClusterBy(Alteration):
     columns: tuple[str, ...]
-
-
-Alteration = (
-    AddColumns
-    | DropColumns
-    | RenameColumn
-    | RenameTable
-    | AlterColumn
-    | AddCheck
-    | DropCheck
-    | SetKey
-    | SetProperties
-    | UnsetProperties
-    | SetComment
-    | ClusterBy
-)
 
 
 @dataclass(frozen=True)

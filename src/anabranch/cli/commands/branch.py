@@ -16,18 +16,12 @@ from anabranch.errors import InvalidRequest
 @make_command("branch", short_help="List, make, rename or delete branches.")
 @click.argument("names", metavar="[NAME [AT]]", nargs=-1, shell_complete=branches)
 @click.option("-d", "--delete", is_flag=True, help="Delete the named branches.")
-@click.option("-D", "--force-delete", is_flag=True, help="Delete them even if their work is lost.")
+@click.option("-D", "--force-delete", "force", is_flag=True, help="Delete them even if their work is lost.")
 @click.option("-m", "--move", is_flag=True, help="Rename: -m [OLD] NEW.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what the newest commit of each says.")
 @click.option("--show-current", is_flag=True, help="Print the name of the current branch.")
 def command(
-    session: Session,
-    names: tuple[str, ...],
-    delete: bool,
-    force_delete: bool,
-    move: bool,
-    verbose: bool,
-    show_current: bool,
+    session: Session, names: tuple[str, ...], delete: bool, force: bool, move: bool, verbose: bool, show_current: bool
 ) -> None:
     """List branches, or make the branch NAME at AT (the current branch).
 
@@ -39,8 +33,8 @@ def command(
     JSON: branches (list of name, commit, created_at, current; with -v message); branch; deleted (names);
     renamed (from, to); or current.
     """
-    if delete or force_delete:
-        _delete(session, names, force_delete)
+    if delete or force:
+        _delete(session, names, force)
     elif move:
         _rename(session, *_one_or_two(names, "-m takes [OLD] NEW", session.branch))
     elif names:

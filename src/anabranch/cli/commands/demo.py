@@ -67,7 +67,10 @@ def command(session: Session, path: str | None, rows: int) -> None:
         names: Names = {"repo": repo, "rows": rows, "columns": _COLUMNS, "new_orders": _new_orders(rows, 200)}
         _start_spark(output, folder, names)
         for act in _ACTS:
-            _play(output, act, names)
+            with output.step(act.title, act.code):
+                with output.timed(act.waiting):
+                    exec(act.code, names)
+                act.show(output, names)
         state.save(folder, state.State(repo.name, {repo.name: "main"}))
         _end(output, folder, rows)
 
@@ -84,13 +87,6 @@ spark = SparkSession.builder.getOrCreate()"""
         _jvm_log(output, folder),
     ):
         names["spark"] = output.repo.spark_session
-
-
-def _play(output: StepOutput, act: Act, names: Names) -> None:
-    with output.step(act.title, act.code):
-        with output.timed(act.waiting):
-            exec(act.code, names)
-        act.show(output, names)
 
 
 @contextmanager

@@ -39,19 +39,7 @@ if TYPE_CHECKING:
 @click.option("--quote", metavar="CHAR", default='"', help='CSV: around fields that need it (").')
 @click.option("--quote-all", is_flag=True, help="CSV: quotes around every value that is not null.")
 @click.option("--null", metavar="TEXT", default="", help="CSV: what stands for null (nothing).")
-def command(
-    session: Session,
-    table: str,
-    file: str,
-    at: str | None,
-    where: str | None,
-    columns: tuple[str, ...] | None,
-    limit: int | None,
-    format: str | None,
-    force: bool,
-    array: bool,
-    **style: Any,
-) -> None:
+def command(session: Session, table: str, file: str, at: str | None, **chosen: Any) -> None:
     """Export rows of a table, sorted by its key, as CSV, JSON or Parquet; - is standard output.
 
     CSV and JSON are compressed if the name says so (.gz, .bz2, .zst, .xz). The file appears when it is complete. What
@@ -67,14 +55,15 @@ def command(
     if file == "-" and session.json:
         raise BadUsage("--json and - both want standard output", hint="--format json gives rows as JSON")
     with session.repo.one_state():
-        opened = opener(session, table, at)(columns=columns, where=where, limit=limit)
-    settings = {"format": format, "array": array, "force": force, "style": _style(file, **style)}
+        opened = opener(session, table, at)(**{name: chosen.pop(name) for name in ("columns", "where", "limit")})
+    settings = {name: chosen.pop(name) for name in ("format", "array", "force")}
+    settings["style"] = _style(file, **chosen)
     if file == "-":
         with _standard_output() as stream:
             _write(session, table, opened, stream, settings)
         return
     count = _write(session, table, opened, file, settings)
-    facts = {"table": table, "ref": session.ref(at), "file": file, "format": format or _format(file)}
+    facts = {"table": table, "ref": session.ref(at), "file": file, "format": settings["format"] or _format(file)}
     session.tell({**facts, "row_count": count}, f"{table}: {plural(count, 'row')} exported to {clean(file)}")
 
 

@@ -88,21 +88,7 @@ class ImportOutcome:
 )
 @reading_options
 def command(
-    session: Session,
-    table: str,
-    files: tuple[str, ...],
-    key: tuple[str, ...] | None,
-    message: str | None,
-    author: str | None,
-    append: bool,
-    upsert: bool,
-    overwrite: bool,
-    replace_where: str | None,
-    schema: str | None,
-    format: str | None,
-    bad_rows: str | None,
-    rename: dict[str, str],
-    **options: Any,
+    session: Session, table: str, files: tuple[str, ...], message: str | None, author: str | None, **chosen: Any
 ) -> None:
     """Import CSV, JSON (lines or an array) or Parquet into a table.
 
@@ -122,22 +108,22 @@ def command(
     JSON: branch, table, created, inserted, updated, deleted, bad_rows (how many were set aside), notes (what may
     surprise in the files), commit (null if staged).
     """
-    given = {"append": append, "upsert": upsert, "overwrite": overwrite, "replace-where": replace_where is not None}
-    modes = [mode for mode, asked in given.items() if asked]
+    where = chosen["replace_where"]
+    given = {mode: chosen.pop(mode.replace("-", "_")) for mode in ("append", "upsert", "overwrite", "replace-where")}
+    modes = [mode for mode, asked in given.items() if asked not in (None, False)]
     if len(modes) > 1:
         raise BadUsage(f"--{modes[0]} and --{modes[1]} exclude each other", hint="choose one")
-    if key == ():
+    own = {name: chosen.pop(name) for name in ("key", "schema", "format", "bad_rows", "rename")}
+    if own["key"] == ():
         raise BadUsage("--key names no column", hint="leave it out for a table without a key")
     mode = modes[0] if modes else "create"
     with (
-        _only_if_done(bad_rows),
-        spooled(files, format) as named,
+        _only_if_done(own["bad_rows"]),
+        spooled(files, own["format"]) as named,
         session.progress(f"reading {plural(len(files), 'file')}") as progress,
         writing(session, message, author) as made,
     ):
-        request = Request(
-            table, named, key, format, schema, bad_rows, mode, replace_where, rename, text_options(options)
-        )
+        request = Request(table, named, **own, mode=mode, where=where, options=text_options(chosen))
         outcome = load(session, made.transaction, request, progress)
     _report(session, request, outcome, made, committed=message is not None)
 

@@ -56,7 +56,10 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
 
         show_lines(_after_a_gap(CommitChanges(session.repo, patch, stat).lines(commit)), paged=False)
     else:
-        _print_tables(session, commit, changes)
+        if changes:
+            emit()
+            _print_changes(changes)
+            _print_columns(session, commit, changes)
         show_lines(_after_a_gap(_file_lines(session, commit)), paged=False)
     if verbose and any(change.objects for change in changes):
         emit()
@@ -81,13 +84,6 @@ def _file_lines(session: Session, commit: Commit) -> list[str]:
     from anabranch.cli.output.file_diffs import file_lines
 
     return list(file_lines(session.repo.diff(commit.parents[0], commit.hash).files, text=False))
-
-
-def _print_tables(session: Session, commit: Commit, changes: list[TableChange]) -> None:
-    if changes:
-        emit()
-        _print_changes(changes)
-        _print_columns(session, commit, changes)
 
 
 def _document(change: TableChange, verbose: bool) -> dict[str, Any]:

@@ -20,16 +20,10 @@ from anabranch.documents.records import tag_document
 @click.option("-l", "--list", "only", is_flag=True, help="List; with NAME, only tags like it, such as 'v*'.")
 @click.option("-d", "--delete", is_flag=True, help="Delete the tag.")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Say what the tag is for.")
-@click.option("-a", "--annotate", is_flag=True, help="Accepted, as in git: any tag may have a message.")
-def command(
-    session: Session,
-    name: str | None,
-    at: str | None,
-    only: bool,
-    delete: bool,
-    message: str | None,
-    annotate: bool,
-) -> None:
+@click.option(
+    "-a", "--annotate", is_flag=True, expose_value=False, help="Accepted, as in git: any tag may have a message."
+)
+def command(session: Session, name: str | None, at: str | None, only: bool, delete: bool, message: str | None) -> None:
     """List tags, or give the commit at AT (the current branch) the name NAME for good.
 
     \b

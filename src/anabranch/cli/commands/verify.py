@@ -14,7 +14,7 @@ from anabranch.cli.session import Session
 from anabranch.errors import Corrupt
 
 if TYPE_CHECKING:
-    from anabranch import Damage, Verification
+    from anabranch import Verification
 
 
 @make_command("verify", short_help="Check the store for damage.")
@@ -41,17 +41,13 @@ def command(session: Session, deep: bool) -> None:
 
 def _print(found: Verification) -> None:
     for damage in found.damages:
-        _print_damage(damage)
+        emit(f"damaged {damage.kind}: {damage}")
+        described = "; ".join(f"{name} {value}" for name, value in damage.affects.parts.items())
+        if described:
+            emit(f"  affects {described}")
+        emit(f"  hint: {damage.hint}")
     looked = f"{plural(found.objects, 'object')} ({size(found.size_bytes)}), {plural(found.tables, 'table')} of heads"
     if found.is_sound:
         emit(f"{looked}, {plural(sum(found.rows.values()), 'row')} of the catalogue: all there, all as written")
     else:
         emit(f"{plural(len(found.damages), 'damage')} in {looked}")
-
-
-def _print_damage(damage: Damage) -> None:
-    emit(f"damaged {damage.kind}: {damage}")
-    described = "; ".join(f"{name} {value}" for name, value in damage.affects.parts.items())
-    if described:
-        emit(f"  affects {described}")
-    emit(f"  hint: {damage.hint}")

@@ -27,7 +27,10 @@ def written(
 ) -> Iterable[str]:
     """All rows that differ, as lines in a format."""
     if format == "sql":
-        return _sql(tables, namespaces, wanted)
+        from anabranch.repo.compare.sql_script import around, statements
+
+        inner = [text for t in tables for text in statements(t, key_of(t, wanted), wanted.where, wanted.limit)]
+        return [text if text.startswith("--") else f"{text};" for text in around(namespaces, inner)]
     return {"ndjson": _ndjson, "csv": _csv, "html": _html}[format](tables, wanted)
 
 
@@ -46,13 +49,6 @@ def _csv(tables: Sequence[TableDiff], wanted: Wanted) -> Iterator[str]:
         yield csv_header(found.column_names, CsvStyle()).decode().rstrip("\n")
         for batch in found.to_batches():
             yield csv_lines(batch, CsvStyle()).decode("utf-8", "surrogatepass").removesuffix("\n")
-
-
-def _sql(tables: Sequence[TableDiff], namespaces: Sequence[NamespaceDiff], wanted: Wanted) -> list[str]:
-    from anabranch.repo.compare.sql_script import around, statements
-
-    inner = [text for t in tables for text in statements(t, key_of(t, wanted), wanted.where, wanted.limit)]
-    return [text if text.startswith("--") else f"{text};" for text in around(namespaces, inner)]
 
 
 def _html(tables: Sequence[TableDiff], wanted: Wanted) -> Iterator[str]:

@@ -115,7 +115,9 @@ def _matching(path: str, format: str | None) -> list[DataFile]:
 
 def _of_match(match: str, pattern: str, format: str | None) -> list[DataFile]:
     """What a pattern matched: a file of a known format, or a folder of such files."""
-    base = _fixed_part(pattern)
+    parts = Path(pattern).parts  # the base is the folder above the first part with a wildcard
+    fixed = parts[: next(i for i, part in enumerate(parts) if glob.has_magic(part))]
+    base = os.path.join(*fixed) if fixed else "."
     if os.path.isdir(match):
         return [] if "**" in pattern else list(_walk(match, base, format))
     if is_zip(match):
@@ -170,22 +172,11 @@ def _is_empty(path: str) -> bool:
 
 
 def _file(path: str, base: str, format: str) -> DataFile:
-    values = _folder_values(path, base)
-    return DataFile(path, format, base if values else None, values)
-
-
-def _folder_values(path: str, base: str) -> dict[str, str | None]:
-    """Read `year=2026/month=7/` above a file as column values, the way Hive and Spark write them."""
+    """A file with the values that `year=2026/month=7/` above it stands for, as Hive and Spark write them."""
     parts = Path(os.path.relpath(path, base)).parts[:-1]
     pairs = [part.partition("=") for part in parts if "=" in part.strip("=")]
-    return {unquote(name): None if value == _NULL_FOLDER else unquote(value) for name, _, value in pairs}
-
-
-def _fixed_part(pattern: str) -> str:
-    """The folder above the first part of a pattern with a wildcard."""
-    parts = Path(pattern).parts
-    fixed = parts[: next(i for i, part in enumerate(parts) if glob.has_magic(part))]
-    return os.path.join(*fixed) if fixed else "."
+    values = {unquote(name): None if value == _NULL_FOLDER else unquote(value) for name, _, value in pairs}
+    return DataFile(path, format, base if values else None, values)
 
 
 def _hidden(name: str) -> bool:

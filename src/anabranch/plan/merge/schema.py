@@ -86,10 +86,7 @@ class _SchemaWork:
             merged = merge_column(self.base, self.ours, self.theirs, trio, self.strictness, self.judge)
             if merged is not None:
                 self.columns[trio.id] = merged
-        self._leave_out_successors()
-
-    def _leave_out_successors(self) -> None:
-        """If a column stays that a side dropped and added again, remove the one that was added."""
+        # If a column stays that a side dropped and added again, the one that was added is left out.
         kept = [t.base for t in self.trios if t.id in self.columns]
         new = [successor(self.base, side, column) for column in kept for side in (self.ours, self.theirs)]
         for column in new:

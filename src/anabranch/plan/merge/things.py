@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from anabranch.model.ids import ROOT_NAMESPACE, ThingId
-from anabranch.model.schema import Schema
 from anabranch.plan.merge.pairing import are_alike
 from anabranch.plan.merge.rules import RowPolicy, Rules, Strictness, read_rules
 from anabranch.plan.merge.sides import Decisions, Ids, Judge, Side
@@ -332,13 +331,9 @@ def _fit(ours: ThingSide, theirs: ThingSide) -> bool:
         return False
     if ours.schema is None or theirs.schema is None:
         return ours.schema is theirs.schema
-    return _has_equal_columns(ours.schema, theirs.schema)
-
-
-def _has_equal_columns(ours: Schema, theirs: Schema) -> bool:
-    pairs = [(c, theirs.find(c.name)) for c in ours]
-    equal = len(ours) == len(theirs) and all(c is not None and are_alike(o, c) for o, c in pairs)
-    return equal and [n.lower() for n in ours.key_names] == [n.lower() for n in theirs.key_names]
+    pairs = [(c, theirs.schema.find(c.name)) for c in ours.schema]
+    equal = len(ours.schema) == len(theirs.schema) and all(c is not None and are_alike(o, c) for o, c in pairs)
+    return equal and [n.lower() for n in ours.schema.key_names] == [n.lower() for n in theirs.schema.key_names]
 
 
 def _is_same(ours: ThingSide, result: ThingSide) -> bool:

@@ -29,6 +29,7 @@ from anabranch.model.paths import (
     split_path,
 )
 from anabranch.model.tables import TableState
+from anabranch.objects.ranged import RangedFile
 from anabranch.plan.merge.files import properties_of
 from anabranch.plan.refs_forest import added_since
 from anabranch.queries.scan import near_layers
@@ -87,7 +88,11 @@ class FileTree:
     def open(self, path: str, since: str | None = None) -> BinaryIO:
         """Open a file for random access, block by block."""
         refs, size, _ = self._new_refs(self._need(path), since)
-        return io.BufferedReader(_BlockFile(self._blocks, refs, size, path), 256 * 1024)
+
+        def read(start: int, wanted: int) -> bytes:
+            return b"".join(self._blocks.stream(refs, path, start, start + wanted))
+
+        return RangedFile(read, size).buffered(256 * 1024)
 
     def lines(self, path: str, since: str | None = None) -> Iterator[str]:
         """Read a text file line by line, as UTF-8, without line ends."""
@@ -307,33 +312,3 @@ def stat_of(row: FileRow) -> FileStat:
     described = properties_of(row)
     sha256 = digest.hex() if digest else None
     return FileStat(row.path, row.size, False, sha256, row.mode, row.written_at, kind, described)
-
-
-class _BlockFile(io.RawIOBase):
-    """A file that is read from blocks."""
-
-    def __init__(self, blocks: BlockReader, refs: Sequence[BlockRef], size: int, path: str) -> None:
-        super().__init__()
-        self._blocks, self._refs, self._size, self._path, self._at = blocks, refs, size, path, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, start + offset)
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        end = min(self._size, self._at + len(view))
-        content = b"".join(self._blocks.stream(self._refs, self._path, self._at, end)) if end > self._at else b""
-        view[: len(content)] = content
-        self._at += len(content)
-        return len(content)
