@@ -301,6 +301,11 @@ def test_a_store_on_a_server_needs_a_place_for_objects(postgres: PostgresServer)
     postgres.drop_database(url)
 
 
+def test_a_second_repository_needs_no_place_for_objects(store: Store) -> None:
+    with store.init("a") as first, ab.init(store.url, repository="b") as second:
+        assert second._ctx.root.where == first._ctx.root.where
+
+
 def test_objects_stay_where_the_store_keeps_them(store: Store, tmp_path: Path) -> None:
     with store.init() as first:
         make_table(first, "t")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import secrets
 import time
 from typing import NewType
@@ -24,6 +25,12 @@ ROOT_NAMESPACE = ThingId("")
 def new_id(prefix: str) -> str:
     """Make a random id of 80 bits: lower-case base32, safe in file and column names."""
     return prefix + base64.b32encode(secrets.token_bytes(10)).decode().lower()
+
+
+def derived_id(prefix: str, *made_of: str) -> str:
+    """Make an id of the same form that is always the same for the same texts."""
+    digest = hashlib.sha256("\n".join(made_of).encode()).digest()
+    return prefix + base64.b32encode(digest[:10]).decode().lower()
 
 
 def commit_id_of(open_id: str) -> CommitId:

@@ -59,7 +59,7 @@ class BackupFolder:
     """A backup in a folder, which is a store there."""
 
     def __init__(self, folder: str) -> None:
-        self._place = Path(folder).absolute() / FOLDER
+        self._place = Path(folder).resolve() / FOLDER
         self.shown, self.objects = str(self._place.parent), str(self._place / OBJECTS)
 
     def note(self) -> dict[str, Any] | None:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,8 +18,8 @@ from anabranch.catalog.named_files import NamedFiles
 from anabranch.catalog.store import Catalog
 from anabranch.catalog.whole_copy import copy_rows, files_named, only_in_copy
 from anabranch.errors import AlreadyExists, Corrupt, Unavailable
-from anabranch.model.addresses import shown_location
-from anabranch.model.ids import new_id
+from anabranch.model.addresses import is_server, read_address, shown_location
+from anabranch.model.ids import derived_id
 from anabranch.model.objects import StoredObject
 from anabranch.model.store_folder import OBJECTS
 from anabranch.objects.copied_files import copy_file
@@ -78,7 +80,7 @@ def _copy(location: str, catalog: Catalog, root: ObjectRoot, facts: dict[str, st
             _write_catalog(cx, made)
         files = _files_of(catalog, made, root)
         copied = _copied(catalog, root, target, files)
-        note = {"store_id": facts["store_id"], "store": shown_location(location)}
+        note = {"store_id": facts["store_id"], "store": _shown(location)}
         place.publish(made, {**note, "made_at": datetime.now(UTC).isoformat()})
     named = {file.path for file in files}
     target.collect([f.path for f in target.files() if f.path not in named])
@@ -152,8 +154,7 @@ def _check_target(place: BackupPlace, store_id: str, location: str) -> None:
         hint = "choose an empty place, or one that has a backup of this store"
         raise AlreadyExists(f"{place.shown} has a store of its own", hint=hint)
     if note is not None and note.get("store_id") != store_id:
-        shown = shown_location(location)
-        message = f"{place.shown} has a backup of another store ({note.get('store')}), not of {shown}"
+        message = f"{place.shown} has a backup of another store ({note.get('store')}), not of {_shown(location)}"
         raise AlreadyExists(message, hint="choose another folder")
 
 
@@ -186,8 +187,8 @@ def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> Sto
     source = Catalog.at_file(str(file))
     try:
         if target.exists():
-            raise AlreadyExists(f"{shown_location(location)} is a store already", hint="restore to an empty place")
-        changed = {"store_id": new_id("z"), "objects": objects}
+            raise AlreadyExists(f"{_shown(location)} is a store already", hint="restore to an empty place")
+        changed = {"store_id": _new_store(file, location, objects), "objects": objects}
         root = open_root(objects_at(location, changed), changed["store_id"])
         root.claim()
         with source.read() as cx:
@@ -202,8 +203,21 @@ def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> Sto
     return _store_copy(location, place.shown, files, copied)
 
 
+def _new_store(backup: Path, location: str, objects: str) -> str:
+    """The id of a store made on this machine: the same when a restore that was broken off is begun again.
+
+    The place of the objects is its own already, and no trace of another store is left there."""
+    with backup.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    where = _shown(location) if is_server(location) else str(Path(location).absolute())
+    return derived_id("z", digest, socket.gethostname(), where, objects)
+
+
+def _shown(location: str) -> str:
+    """A store that was reached, without its password."""
+    return read_address(location).shown if is_server(location) else shown_location(location)
+
+
 def _store_copy(location: str, place: str, files: list[SealedFile], copied: list[int]) -> StoreCopy:
     written = [n for n in copied if n]
-    return StoreCopy(
-        shown_location(location), place, len(files), sum(f.size_bytes for f in files), len(written), sum(written)
-    )
+    return StoreCopy(_shown(location), place, len(files), sum(f.size_bytes for f in files), len(written), sum(written))

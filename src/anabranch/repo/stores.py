@@ -47,12 +47,13 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
     """Make a repository, and the store if it is not there yet; its first commit is empty."""
     check_ref_name(branch, "branch")
     name = check_repository_name(repository or _default_name(location))
-    place = objects_location(location, objects)
-    open_root(place)
+    place = None if objects is None and is_server(location) else objects_location(location, objects)
+    if place is not None:
+        open_root(place)
     catalog = reach(location, options.settings, create=True)
     try:
         if not catalog.exists():
-            _create(catalog, place)
+            _create(catalog, place or objects_location(location, objects))
         elif objects is not None and catalog.open()["objects"] != place:
             found = catalog.open()["objects"]
             raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave the place of objects out")

@@ -415,7 +415,9 @@ def test_a_fold_that_fails_fails_no_commit_and_leaves_no_file(
     def broken(*_: Any) -> bool:
         raise ab.Unavailable("no room", hint="wait")
 
-    settings = replace(NO_REWRITING, objects=replace(NO_REWRITING.objects, inline_limit_bytes=0))
+    settings = replace(
+        NO_REWRITING, objects=replace(NO_REWRITING.objects, inline_limit_bytes=0, manifest_object_limit=2000)
+    )
     with opened(tmp_path / "store", settings) as repo:
         make(repo)
         with monkeypatch.context() as patch:
