@@ -21,7 +21,7 @@ class Group:
 
 
 GROUPS = (
-    Group("spark", "benchmarks.on_spark", ("load", "scan", "scan-changed")),
+    Group("spark", "benchmarks.on_spark", ("load", "load-driver", "scan", "scan-changed")),
     Group("process", "benchmarks.in_process", ("update-where", "update-rows", "slowest-commit", "branch")),
     Group("folds", "benchmarks.folds", ("fold-process", "fold-spark")),
     Group("damage", "benchmarks.damage", ("damage-process", "damage-spark")),

@@ -8,6 +8,7 @@ LIMITS: Mapping[str, float] = {
     "scan": 1.1,
     "scan-changed": 1.5,
     "load": 2.5,
+    "load-driver": 1.5,
     "update-where": 1.5,
     "update-rows": 1.5,
     "slowest-commit": 10.0,

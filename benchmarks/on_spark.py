@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import anabranch as ab
@@ -91,6 +92,23 @@ def load(bench: Bench) -> list[Measured]:
     return [compared("load", bench.size, times["baseline"], times["ours"], LIMITS["load"])]
 
 
+def load_driver(bench: Bench) -> list[Measured]:
+    """What a load costs this process, the driver's, in CPU seconds, against a load of a fifth of the rows."""
+    fifth = bench.rows // 5
+    rows = {"baseline": bench.incoming.where(f"id < {fifth}"), "ours": bench.incoming}
+    sealed = ab.Settings(spark=ab.SparkSettings(seal_in_process_limit_bytes=0))  # by executors, whatever the size
+    tasks = {
+        name: Task(
+            lambda repo, frame=frame: load_table(repo, frame),
+            lambda n, name=name: ab.init(_fresh(bench, f"{name}-{n}"), spark=bench.session, settings=sealed),
+        )
+        for name, frame in rows.items()
+    }
+    times = side_by_side(tasks, bench.scale.rounds(3), patience=bench.scale.patience, clock=process_time)
+    size = f"{bench.size} beside {fifth:,}"
+    return [compared("load-driver", size, times["baseline"], times["ours"], LIMITS["load-driver"])]
+
+
 def scan(bench: Bench) -> list[Measured]:
     """Read an untouched table, against plain Parquet of the same rows: as it was written, and clustered by key."""
     return _against_both("scan", bench, "untouched")
@@ -109,7 +127,7 @@ def _against_both(name: str, bench: Bench, what: str) -> list[Measured]:
     ]
 
 
-BENCHMARKS = {"load": load, "scan": scan, "scan-changed": scan_changed}
+BENCHMARKS = {"load": load, "load-driver": load_driver, "scan": scan, "scan-changed": scan_changed}
 
 
 def run(chosen: tuple[str, ...], scale: Scale) -> list[Measured]:
