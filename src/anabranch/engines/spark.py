@@ -23,10 +23,12 @@ from anabranch.engines.engine import FileCount, InPlace, out_of_sight
 from anabranch.engines.far_root import S3A, FarRoot
 from anabranch.engines.spark_errors import FAILURES, NO_FILE, translate
 from anabranch.engines.spark_sessions import (
+    as_pattern,
     functions_of,
     is_remote,
     lacks_class,
     local_session,
+    on_disk,
     quietly,
     refuse_foreign,
 )
@@ -214,7 +216,7 @@ class SparkEngine:
         if self.sees_files:
             return
         try:
-            _ = self.session.read.options(**self._reading).text(_address(uri)).schema
+            _ = self.text([uri]).schema
         except FAILURES as error:
             raise self._unseen(uri, error) from error
         self.sees_files = True
@@ -258,7 +260,7 @@ class SparkEngine:
             frame = frame.withColumn(number, functions_of(self.session).monotonically_increasing_id())
         try:
             frame = self._with_field_ids(frame)
-            frame.write.mode("error").options(**options).parquet(_address(uri))
+            frame.write.mode("error").options(**options).parquet(on_disk(uri))
         except FAILURES as error:
             raise translate(error) from error
 
@@ -296,9 +298,13 @@ class SparkEngine:
         self.before_read(files.uris)
         return self.remembered(files, lambda: self._turned(files) if files.turns else self._parquet(files, files.uris))
 
+    def text(self, uris: Sequence[str]) -> DataFrame:
+        """Read files line by line, as a column `value`."""
+        return self.session.read.options(**self._reading).text([as_pattern(uri) for uri in uris])
+
     def _parquet(self, files: Files, uris: Sequence[str]) -> DataFrame:
         reader = self.session.read.schema(spark_schema(files.columns)).options(**self._reading)
-        return reader.parquet(*map(_address, uris))
+        return reader.parquet(*map(as_pattern, uris))
 
     def _turned(self, files: Files) -> DataFrame:
         """Files of several turns, with the turn as a column."""
@@ -326,7 +332,7 @@ class SparkEngine:
 
 
 _REBASING = "spark.sql.parquet.datetimeRebaseModeInWrite"
-_READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED", "__globPaths__": "false"}
+_READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 """Files are named one by one: brackets and stars in a folder's name are not patterns."""
 _WRITING = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -346,11 +352,6 @@ def _refuse_old_calendar(session: SparkSession) -> None:
     if str(session.conf.get(_REBASING, "CORRECTED")).upper() == "LEGACY":
         hint = f"set {_REBASING} to CORRECTED"
         raise InvalidRequest("the Spark session writes dates in the calendar of before 1582", hint=hint)
-
-
-def _address(uri: str) -> str:
-    """A path on disk as Spark takes it, whatever the session's default file system."""
-    return f"file://{uri}" if uri.startswith("/") else uri
 
 
 def _quoted(name: str) -> str:

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from anabranch.engines.spark_sessions import as_pattern
 from anabranch.engines.spark_shards import send_by_value
 from anabranch.settings import FILES_PARTITIONS
 
@@ -41,8 +42,12 @@ def files_on_executors(
         frame = places.mapInArrow(partial(by_path, tuple(uris)), _RESULT)
     else:
         names = tuple(uri.rpartition("/")[2] for uri in uris)
-        reader = session.read.format("binaryFile").options(__globPaths__="false", **options)
-        frame = reader.load(list(uris)).select("path", "content").mapInArrow(partial(by_content, names), _RESULT)
+        reader = session.read.format("binaryFile").options(**options)
+        frame = (
+            reader.load([as_pattern(uri) for uri in uris])
+            .select("path", "content")
+            .mapInArrow(partial(by_content, names), _RESULT)
+        )
     found = frame.toArrow()
     described = dict(zip(found.column("place").to_pylist(), found.column("answer").to_pylist(), strict=True))
     return [described[place] for place in range(len(uris))]

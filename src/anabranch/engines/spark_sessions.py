@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import threading
 from collections.abc import Mapping
@@ -79,6 +80,19 @@ def local_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSessio
         if "SPARK_REMOTE" in os.environ:
             hint = f"check the server at SPARK_REMOTE={masked(os.environ['SPARK_REMOTE'])}"
         raise Unavailable(f"Spark could not be started: {masked(str(error))}", hint=hint) from error
+
+
+def as_pattern(uri: str) -> str:
+    """An address as Spark's readers take it, a path on disk whatever the session's default file system.
+
+    They take it for a pattern, and `__globPaths__`, which should prevent that, reads several such files many times.
+    """
+    return re.sub(r"([][{}*?\\])", r"\\\1", on_disk(uri))
+
+
+def on_disk(uri: str) -> str:
+    """A path on disk as an address, so that the session's default file system does not matter."""
+    return f"file://{uri}" if uri.startswith("/") else uri
 
 
 def lacks_class(session: Any, name: str) -> bool:

@@ -249,3 +249,15 @@ def test_a_condition_on_the_key_reads_only_files_that_may_hold_its_rows(
         monkeypatch.setattr(DuckEngine, "fetch", noting)
         found = repo.table("t", where=where, args=args).arrow().column("id").to_pylist()
         assert (len(read), sorted(found)) == (files, list(keys))
+
+
+@pytest.mark.contract
+def test_spark_reads_each_file_once_in_a_folder_named_as_a_pattern(tmp_path: Path, spark: Any) -> None:
+    settings = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
+    with ab.init(tmp_path / "a [b]{c,d} *", spark=spark, engine="spark", settings=settings) as repo:
+        with repo.commit("main", "load") as tx:
+            tx.create_table("t", [{"id": 1}, {"id": 2}], key="id")
+        for n in (3, 4):
+            with repo.commit("main", "more") as tx:
+                tx.table("t").insert([{"id": n}])
+        assert sorted(row.id for row in repo.table("t").spark().collect()) == [1, 2, 3, 4]
