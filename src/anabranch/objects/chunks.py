@@ -5,8 +5,9 @@ The only module that knows pyfastcdc; another cutter would lose shared blocks, n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import BinaryIO, Literal, get_args
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Literal, get_args
 
 from pyfastcdc import FastCDC
 
@@ -26,7 +27,7 @@ jpg jpeg png gif webp mp3 mp4 mkv webm mov avi flac ogg pdf docx xlsx pptx
 PACKED = frozenset(f".{name}" for name in _PACKED_NAMES.split())
 """Compressed formats: versions of them share nothing, and readers want them whole."""
 WHOLE_BYTES = 8 * MB
-_READ = 4 * MB
+"""Files from this size on have objects of their own."""
 
 
 def check_chunking(chunking: str) -> None:
@@ -40,11 +41,10 @@ def is_packed(name: str) -> bool:
     return f".{name.rpartition('.')[2].lower()}" in PACKED
 
 
-def cut(stream: BinaryIO, chunking: Chunking = "content") -> Iterator[bytes]:
-    """Cut a stream into blocks; holds no more than a few reads in memory."""
-    kept, taken, at_end = b"", 0, False
-    while not at_end:
-        more = stream.read(_READ)
+def cut(pieces: Iterable[bytes], chunking: Chunking = "content") -> Iterator[bytes]:
+    """Cut content into blocks; holds no more than a few pieces in memory."""
+    kept, taken = b"", 0
+    for more in chain(pieces, [b""]):
         at_end = not more
         kept += more
         factor = FAR_FACTOR if taken >= FAR_BYTES else 1

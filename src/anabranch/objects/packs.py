@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from anabranch.errors import Corrupt
@@ -52,6 +53,17 @@ class PackWriter:
         if self._id is not None:
             self.made.append(self._sealed(self._id, self._content.getvalue()))
         self._id, self._content, self._size, self._links = None, io.BytesIO(), 0, set()
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Put the blocks of a large file into packs of their own, which readers of its format may read in place."""
+        set_aside = self._id, self._content, self._size, self._links
+        self._id, self._content, self._size, self._links = None, io.BytesIO(), 0, set()
+        try:
+            yield
+        finally:
+            self.finish()
+            self._id, self._content, self._size, self._links = set_aside
 
     def _sealed(self, id_: ObjectId, content: bytes) -> NewObject:
         links = tuple(sorted(self._links - {id_}))

@@ -49,13 +49,20 @@ class Soundness:
         if file.stamp is not None:
             _sound[uri, file.sha256] = file.stamp
 
-    def before_spark(self, uris: Iterable[str]) -> None:
-        """Check files before Spark reads them; its page checksums suffice for large reads and far roots."""
+    def before_spark(self, uris: Iterable[str]) -> bool:
+        """Check files before Spark reads them; its page checksums suffice for large reads and far roots.
+
+        Returns False where it is too much to be hashed: then only readers with checksums of their own suffice.
+        """
         if self._root.is_far:
-            return
+            return True
         unknown = self._unknown(uris)
-        if self._settings.hashes and sum(f.size_bytes for f in unknown) <= self._settings.spark_hash_limit_bytes:
-            self._hash(unknown)
+        if not self._settings.hashes:
+            return True
+        if sum(f.size_bytes for f in unknown) > self._settings.spark_hash_limit_bytes:
+            return False
+        self._hash(unknown)
+        return True
 
     def before_rewrite(self, uris: Collection[str]) -> None:
         """Check the hashes of files to be rewritten: under a new file's hash, old damage would never show."""

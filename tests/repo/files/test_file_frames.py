@@ -13,7 +13,9 @@ import pytest
 
 import anabranch as ab
 from anabranch.engines import file_reading
-from anabranch.repo.files import file_frames
+from anabranch.engines.spark import explained
+from anabranch.objects import packs
+from anabranch.repo.files import block_writer, file_frames
 
 TEXTS = {"a.txt": b"one\ntwo\r\nthree", "b.txt": b"partial\nnext\n", "deep/c.txt": b"", "d.txt": b"\n\n\xc3\xa9\n"}
 LINES = [("a.txt", "one"), ("a.txt", "two"), ("a.txt", "three"), ("b.txt", "partial"), ("b.txt", "next")]
@@ -112,6 +114,61 @@ def test_rows_that_are_no_files_are_refused_and_nothing_is_written(
     with pytest.raises(ab.InvalidRequest, match=says), repo.commit("main", "x") as tx:
         tx.files.write(rows)
     assert repo.files().count() == 0
+
+
+@pytest.mark.contract
+def test_spark_itself_reads_lines_of_objects_that_hold_nothing_else(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (block_writer, file_frames):
+        monkeypatch.setattr(module, "WHOLE_BYTES", 300_000)
+    monkeypatch.setattr(packs, "PACK_BYTES", 400_000)
+    repo = ab.init(tmp_path / "a [store]", spark=spark)
+    text = "".join(f"{n} {'é' * (n % 90)}\n" for n in range(12_000))
+    with repo.commit("main", "texts") as tx:
+        tx.files.put("grown.log", text)
+        tx.files.put("crlf.log", text.replace("\n", "\r\n") + "no end")
+        tx.files.put("bom.log", "\ufeff" + text)
+        tx.files.put("small.log", "one\ntwo\n")
+        tx.files.put("twice.log", text)
+    with repo.commit("main", "more") as tx:
+        tx.files.append("grown.log", "and more\nto the end")
+    tree = repo.files()
+    for path, is_read_by_spark in {"grown.log": True, "crlf.log": True, "bom.log": True, "small.log": False}.items():
+        frame = tree.spark(path, as_="lines")
+        assert ("FileScan text" in explained(frame)) == is_read_by_spark
+        assert sorted(r.line for r in frame.collect()) == sorted(
+            tree.arrow(path, as_="lines").column("line").to_pylist()
+        )
+    found = tree.spark("*.log", as_="lines").groupBy("path").count().collect()
+    assert dict(map(tuple, found)) == {
+        "grown.log": 12_002,
+        "crlf.log": 12_001,
+        "bom.log": 12_000,
+        "small.log": 2,
+        "twice.log": 12_000,
+    }
+
+
+@pytest.mark.contract
+def test_spark_reads_no_line_of_a_text_that_is_damaged_or_none(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (block_writer, file_frames):
+        monkeypatch.setattr(module, "WHOLE_BYTES", 300_000)
+    with ab.init(tmp_path / "store", spark=spark) as repo:
+        with repo.commit("main", "texts") as tx:
+            tx.files.put("latin.txt", "\n".join(f"caf\u00e9 {n}" for n in range(60_000)).encode("latin-1"))
+        with pytest.raises(Exception, match=r"no UTF-8, so it has no lines: latin\.txt"):
+            repo.files().spark("latin.txt", as_="lines").collect()
+        (pack,) = (tmp_path / "store").rglob("*.pack")
+        pack.write_bytes(pack.read_bytes().replace(b"caf", b"caz", 1))
+        with pytest.raises(ab.Corrupt):
+            repo.files().spark("latin.txt", as_="lines")
+    few = ab.Settings(damage=ab.DamageSettings(spark_hash_limit_bytes=1000))
+    with ab.open(tmp_path / "store", spark=spark, settings=few) as repo:
+        frame = repo.files().spark("latin.txt", as_="lines")
+        assert "FileScan text" not in explained(frame)
 
 
 @pytest.mark.contract

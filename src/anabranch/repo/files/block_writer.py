@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import BinaryIO
@@ -13,7 +14,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.files import BlockRef
 from anabranch.model.ids import ObjectId, new_write_id
 from anabranch.model.objects import NewObject
-from anabranch.objects.chunks import MIN_BYTES, WHOLE_BYTES, Chunking, cut, is_packed
+from anabranch.objects.chunks import MB, WHOLE_BYTES, Chunking, cut, is_packed
 from anabranch.objects.packs import PackWriter
 from anabranch.plan.refs_forest import WIDTH, decode_list, folded
 from anabranch.repo.context.context import Context
@@ -23,6 +24,7 @@ Place = tuple[str, int, int]
 """A pack, an offset in it, and a size."""
 _NOWHERE = ("", 0, 0)
 _SHARED_AT_MOST = 100_000
+_READ = 4 * MB
 
 
 class BlockWriter:
@@ -42,18 +44,17 @@ class BlockWriter:
 
         `verb` is `p` for a put, `a` for an append; `old` are the blocks of the last version, to be shared.
         """
-        if chunking == "whole" or (chunking is None and verb == "p" and is_packed(name)):
-            head = _read(stream, WHOLE_BYTES)
-            if chunking == "whole" or len(head) >= WHOLE_BYTES:
-                return self._whole(chain([head], _rest(stream)), verb, name)
-            stream = io.BytesIO(head)
+        pieces = _pieces(stream)
+        head, is_large = _head(pieces)
+        pieces = chain(head, pieces)
+        if chunking == "whole" or (chunking is None and verb == "p" and is_large and is_packed(name)):
+            return self._whole(pieces, verb, name)
         known = {ref.sha256: (ref.object, ref.start, ref.size) for ref in old}
         refs, total = [], hashlib.sha256()
-        for block in cut(stream, chunking or "content"):
-            if not isinstance(block, bytes):
-                raise InvalidRequest("a stream gave text", hint="open the file in binary mode")
-            total.update(block)
-            refs.append(self._ref(block, verb, known))
+        with self.packs.apart() if is_large else nullcontext():
+            for block in cut(pieces, chunking or "content"):
+                total.update(block)
+                refs.append(self._ref(block, verb, known))
         # An empty write leaves a trace, too: it says that the file was made or replaced.
         return tuple(refs) or (self._empty(verb),), total.digest()
 
@@ -123,16 +124,19 @@ class BlockWriter:
         self._known.clear()
 
 
-def _read(stream: BinaryIO, size: int) -> bytes:
-    """Read this many bytes, or as many as there are."""
-    parts: list[bytes] = []
-    left = size
-    while left and (more := stream.read(left)):
-        parts.append(more)
-        left -= len(more)
-    return b"".join(parts)
-
-
-def _rest(stream: BinaryIO) -> Iterator[bytes]:
-    while more := stream.read(MIN_BYTES * 64):
+def _pieces(stream: BinaryIO) -> Iterator[bytes]:
+    while more := stream.read(_READ):
+        if isinstance(more, str):
+            raise InvalidRequest("a stream gave text", hint="open the file in binary mode")
         yield more
+
+
+def _head(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
+    """The first pieces, and whether they make a large file."""
+    taken, size = [], 0
+    for piece in pieces:
+        taken.append(piece)
+        size += len(piece)
+        if size >= WHOLE_BYTES:
+            return taken, True
+    return taken, False

@@ -84,6 +84,10 @@ class BlockReader:
         """The last byte of a block, which tells whether it ends a line."""
         return self._bytes(ref, ref.size - 1, 1)
 
+    def head(self, ref: BlockRef, size: int) -> bytes:
+        """The first bytes of a block."""
+        return self._bytes(ref, 0, min(size, ref.size))
+
     def place(self, ref: BlockRef, path: str) -> dict[str, Any]:
         """Where a block is: a file and an offset, or its bytes if the catalogue holds them."""
         file = self.address(ref)

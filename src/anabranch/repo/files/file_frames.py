@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import accumulate, groupby
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -12,19 +14,22 @@ from anabranch.engines import file_reading
 from anabranch.engines.file_reading import FileStretches, Stretch
 from anabranch.errors import InvalidRequest
 from anabranch.model.files import BlockRef, FileRow, FileStat
-from anabranch.objects.chunks import WHOLE_BYTES
+from anabranch.objects.chunks import WHOLE_BYTES, is_packed
 from anabranch.objects.packs import SUFFIX as PACK_SUFFIX
 from anabranch.queries.query import Rows, reading_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 
 if TYPE_CHECKING:
-    from anabranch.engines.spark import DataFrame
+    from anabranch.engines.spark import DataFrame, SparkEngine
 
+Part = tuple[FileRow, tuple[BlockRef, ...]]
+"""A file, and some of its blocks, in order."""
 FileForm = Literal["content", "lines", "blocks", "stat"]
 _TASK_BYTES, _TASK_FILES = 32 * 1024 * 1024, 10_000
 _SENT_BYTES = 32 * 1024 * 1024
 """Bytes in the catalogue are sent to executors up to this size; the rest is put where they can read it."""
+_LF, _BOM = b"\n", b"\xef\xbb\xbf"
 _FORMS = {"content": file_reading.CONTENT, "lines": file_reading.LINES, "blocks": file_reading.BLOCKS}
 _STAT = pa.schema(
     [
@@ -60,43 +65,87 @@ class FileFrames:
 
     def arrow(self, form: str) -> pa.Table:
         """Read all files in the process."""
-        described = [(row.path, 0, 0, row.mode, self._leaves(row)) for row in self._rows]
-        found = file_reading.read_task(described, form, lambda path, ref: self._blocks.read(ref, path))  # type: ignore[arg-type]
-        return pa.Table.from_batches(found, file_reading.arrow_schema(_FORMS[form]))
+        return self._read(self._all_parts(), form)
 
     def spark(self, form: str) -> DataFrame:
         """Read the files as a DataFrame; runs nothing yet."""
-        from anabranch.engines.spark_file_frames import files_frame, text_frame
+        from anabranch.engines.spark_file_frames import files_frame, text_frames
 
         engine = self._ctx.engines.spark()
-        whole = self._by_spark_itself() if form == "lines" else {}
-        taken = {path for paths in whole.values() for path in paths}
-        rest = FileFrames(self._ctx, self._blocks, [row for row in self._rows if row.path not in taken])
-        tasks = rest._tasks(form)
-        places = [*whole, *(file for task in tasks for described in task for file, *_ in described[-1] if file)]
+        whole, parts = self._texts(engine) if form == "lines" else ({}, self._all_parts())
+        tasks = self._tasks(parts, form)
+        places = [file for task in tasks for described in task for file, *_ in described[-1] if file]
         if places:
             engine.look(places[0])
-        frames = [text_frame(engine.session, whole, self._ctx.root.spark_options())] if whole else []
+        frames = text_frames(engine.session, engine.text, whole) if whole else []
         if any("://" in place for place in places):  # executors have no keys to a bucket, so send the rows
-            frames.append(_as_frame(self._ctx, rest.arrow(form)))
+            frames.append(_as_frame(self._ctx, self._read(parts, form)))
         elif tasks or not whole:
             frames.append(files_frame(engine.session, [file_reading.packed(task) for task in tasks], form))
-        return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
+        return reduce(lambda one, other: one.unionAll(other), frames)
 
     def places(self) -> list[str]:
         """An address for each file: of its object, if that is the file, else of a copy that lives until exit."""
         return [self._whole_at(row) or self._copied(row) for row in self._rows]
 
-    # --- files that are objects of their own ---
+    def _read(self, parts: Sequence[Part], form: str) -> pa.Table:
+        described = [(row.path, 0, 0, row.mode, refs) for row, refs in parts]
+        found = file_reading.read_task(described, form, lambda path, ref: self._blocks.read(ref, path))  # type: ignore[arg-type]
+        return pa.Table.from_batches(found, file_reading.arrow_schema(_FORMS[form]))
 
-    def _by_spark_itself(self) -> dict[str, list[str]]:
-        """Large files that are whole objects with their suffix: Spark splits and decompresses them itself."""
-        found: dict[str, list[str]] = {}
+    def _all_parts(self) -> list[Part]:
+        return [(row, self._leaves(row)) for row in self._rows]
+
+    # --- texts that are objects of their own ---
+
+    def _texts(self, engine: SparkEngine) -> tuple[dict[str, list[str]], list[Part]]:
+        """The paths of objects that Spark splits and reads itself, and what our code has to read.
+
+        Objects that nobody compared with what was written are not left to Spark, unless their format tells of damage.
+        """
+        whole, parts = self._split(lambda _: True)
+        if whole:
+            engine.look(next(iter(whole)))
+        if not engine.before_read([place for place in whole if not is_packed(place)]):
+            return self._split(is_packed)
+        return whole, parts
+
+    def _split(self, may_take: Callable[[str], bool]) -> tuple[dict[str, list[str]], list[Part]]:
+        whole: dict[str, list[str]] = {}
+        parts: list[Part] = []
         for row in self._rows:
-            place = self._whole_at(row) if row.size >= WHOLE_BYTES else None
-            if place is not None:
-                found.setdefault(place, []).append(row.path)
-        return found
+            for place, refs in self._runs(row):
+                if place and may_take(place):
+                    whole.setdefault(place, []).append(row.path)
+                elif parts and parts[-1][0] is row:
+                    parts[-1] = (row, (*parts[-1][1], *refs))
+                else:
+                    parts.append((row, refs))
+        return whole, parts
+
+    def _runs(self, row: FileRow) -> Iterator[tuple[str, tuple[BlockRef, ...]]]:
+        """Neighbouring blocks of a file, and the address of their object if they are all of it, and whole lines."""
+        leaves = self._leaves(row)
+        if row.size < WHOLE_BYTES:
+            yield "", leaves
+            return
+        starts = accumulate((ref.size for ref in leaves), initial=0)
+        placed = groupby(zip(leaves, starts, strict=False), lambda found: (found[0].object, found[0].start - found[1]))
+        runs = [tuple(ref for ref, _ in run) for _, run in placed]
+        for n, run in enumerate(runs):
+            begins = self._blocks.last_byte(runs[n - 1][-1]) == _LF if n else self._blocks.head(run[0], 3) != _BOM
+            ends = n + 1 == len(runs) or self._blocks.last_byte(run[-1]) == _LF
+            yield self._text_at(row.path, run) if begins and ends else "", run
+
+    def _text_at(self, path: str, run: Sequence[BlockRef]) -> str:
+        """The address of the object that has these blocks and nothing else; empty if Spark would read it otherwise."""
+        stored = self._blocks.find(run[0])
+        suffix = PurePosixPath(stored.path or "").suffix
+        is_all = run[0].start == 0 and stored.size_bytes == sum(ref.size for ref in run)
+        reads_alike = suffix == _suffix(path) or (suffix == PACK_SUFFIX and not _is_zipped(path))
+        return self._ctx.files.address(stored) if stored.path and is_all and reads_alike else ""
+
+    # --- files in place ---
 
     def _whole_at(self, row: FileRow) -> str | None:
         if len(row.blocks) != 1 or row.blocks[0].level:
@@ -120,12 +169,12 @@ class FileFrames:
     def _leaves(self, row: FileRow) -> tuple[BlockRef, ...]:
         return tuple(ref for ref in self._blocks.leaves(row.blocks, row.path) if ref.size)
 
-    def _tasks(self, form: str) -> list[list[FileStretches]]:
+    def _tasks(self, parts: Iterable[Part], form: str) -> list[list[FileStretches]]:
         """Group files into tasks of similar size; large ones are cut between blocks, for `lines` only at line ends."""
         tasks: list[list[FileStretches]] = []
         size = 0
-        for row in self._rows:
-            for described, more in self._cut(row, form):
+        for row, refs in parts:
+            for described, more in self._cut(row, refs, form):
                 if not tasks or size + more > _TASK_BYTES or len(tasks[-1]) >= _TASK_FILES:
                     tasks.append([])
                     size = 0
@@ -133,8 +182,7 @@ class FileFrames:
                 size += more
         return tasks
 
-    def _cut(self, row: FileRow, form: str) -> Iterator[tuple[FileStretches, int]]:
-        leaves = self._leaves(row)
+    def _cut(self, row: FileRow, leaves: Sequence[BlockRef], form: str) -> Iterator[tuple[FileStretches, int]]:
         first = start = size = 0
         for n, ref in enumerate(leaves):
             size += ref.size
@@ -147,7 +195,7 @@ class FileFrames:
             yield (row.path, 0, 0, row.mode, []), 0
 
     def _may_cut(self, path: str, ref: BlockRef, form: str) -> bool:
-        is_text = form == "lines" and not path.lower().endswith(".gz")
+        is_text = form == "lines" and not _is_zipped(path)
         return form == "blocks" or (is_text and self._blocks.last_byte(ref) == b"\n")
 
     def _stretch(self, ref: BlockRef, path: str) -> Stretch:
@@ -169,6 +217,10 @@ class FileFrames:
 
 def _as_frame(ctx: Context, rows: pa.Table) -> DataFrame:
     return ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
+
+
+def _is_zipped(path: str) -> bool:
+    return path.lower().endswith(".gz")
 
 
 def _suffix(path: str) -> str:
