@@ -38,14 +38,17 @@ class History:
     """A repository, what each branch is to hold, and what each commit held."""
 
     def __init__(self, repo: ab.Repository, seed: int) -> None:
-        self.repo, self.rng, self.writes = repo, random.Random(seed), 0
+        self.repo, self.rng, self.writes, self.steps = repo, random.Random(seed), 0, 0
         self.branches: dict[str, Model] = {"main": {}}
         self.commits: dict[str, Model] = {repo.show("main").hash: {}}
         self.undo: dict[str, Model] = {}
 
     def step(self) -> None:
+        """A commit of some changes, each of which is a step, or another verb."""
         verbs = [self.write] * 6 + [self.branch, self.merge, self.merge, self.revert, self.squash]
-        self.rng.choice(verbs)()
+        verb = self.rng.choice(verbs)
+        verb()
+        self.steps += verb != self.write
 
     def became(self, name: str, model: Model) -> None:
         self.branches[name] = model
@@ -58,7 +61,7 @@ class History:
         name = self.rng.choice(sorted(self.branches))
         model, before = dict(self.branches[name]), self.branches[name]
         with self.repo.commit(name, "write") as tx:
-            for _ in range(self.rng.randint(1, 4)):
+            for _ in range(self.rng.randint(1, 6)):
                 self.change(tx, model)
         assert (tx.commit is None) == (model == before)
         if tx.commit is not None:
@@ -79,6 +82,7 @@ class History:
             if free:
                 tx.files.move(path, free[0])
                 model[free[0]] = model.pop(path)
+        self.steps += 1
 
     def content(self) -> bytes:
         """Bytes that nobody wrote yet."""
@@ -180,11 +184,12 @@ def grew(base: File | None, file: File) -> bool:
 
 
 def run(repo: ab.Repository, seed: int, steps: int, every: int) -> None:
-    history = History(repo, seed)
-    for n in range(steps):
+    history, checked = History(repo, seed), 0
+    while history.steps < steps:
         history.step()
-        if n % every == every - 1:
+        if history.steps >= checked + every:
             history.check()
+            checked = history.steps
     history.check()
     assert repo.verify().damages == ()
 
@@ -192,12 +197,14 @@ def run(repo: ab.Repository, seed: int, steps: int, every: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_files_are_what_a_dict_of_bytes_says(tmp_path: Path, seed: int) -> None:
-    run(ab.init(tmp_path / "store"), seed, 40, 20)
+    with ab.init(tmp_path / "store") as repo:
+        run(repo, seed, 80, 40)
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(25))
 def test_files_are_what_a_dict_of_bytes_says_for_long(store_url: str, objects_root: str, seed: int) -> None:
-    """10,000 steps on both catalogues together."""
+    """10,000 steps on each catalogue."""
     objects = objects_root if "://" in store_url else None
-    run(ab.init(store_url, objects=objects), seed, 250, 50)
+    with ab.init(store_url, objects=objects) as repo:
+        run(repo, seed, 400, 100)
