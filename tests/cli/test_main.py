@@ -79,6 +79,22 @@ def test_no_error_text_can_act_on_the_terminal(ana: Ana, monkeypatch: pytest.Mon
     ("arguments", "line", "hint"),
     [
         (["stauts"], "there is no command 'stauts'", "did you mean `ana status`?"),
+        (
+            ["remote", "-v"],
+            "there is no command 'remote'",
+            "there are no remotes: a store on a server is shared, `ana --store PATH|URL status` opens another",
+        ),
+        (
+            ["help", "merge"],
+            "there is no command 'help'",
+            "`ana COMMAND --help` describes a command, `ana --help` lists them",
+        ),
+        (["diff", "--name-only"], "no such option '--name-only'", "`ana diff --stat` lists what changed"),
+        (
+            ["merge", "dev", "-X", "theirs"],
+            "no such option '-X'",
+            "`ana merge SOURCE --ours` or --theirs takes a side, --rule TABLE.COLUMN=RULE decides by column",
+        ),
         (["frobnicate"], "there is no command 'frobnicate'", "see `ana --help` for all commands"),
         (["log", "--xyz"], "no such option '--xyz'", "see `ana log --help`"),
         (["resolve", "t", "--take", "ours"], "no such option '--take'", "--ours, --theirs or --base takes a side"),
@@ -151,3 +167,27 @@ def test_an_engine_can_be_forced(shop: Ana) -> None:
 def test_one_run_does_not_know_the_options_of_the_run_before(shop: Ana) -> None:
     assert shop("log", "--json").out.startswith("{")
     assert shop("log").out.startswith("commit ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["log", "orders"], "it is a table: `ana table show orders` shows its rows, `ana log -- orders` its commits"),
+        (["show", "orders"], "it is a table: `ana table show orders` shows its rows"),
+        (["show", "HEAD:orders"], "it is a table: `ana table show orders --at HEAD` shows its rows\n"),
+        (["branch", "-d", "nothing"], "there: main; make the branch first"),
+        (["config", "user.name", "ann"], "`ana config author NAME` says who you are"),
+    ],
+)
+def test_what_users_of_git_type_is_hinted_at(shop: Ana, arguments: list[str], hint: str) -> None:
+    assert hint in shop(*arguments, fails=3).err
+
+
+def test_a_table_that_is_only_staged_can_be_imported_anew(shop: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,n\n1,NA\n2,5\n")
+    shop("import", "t", "t.csv")
+    refused = shop("import", "t", "t.csv", "--null", "NA", fails=4).err
+    assert "--overwrite replaces them all; `ana restore t` gives up what is staged" in refused
+    shop("restore", "t")
+    shop("import", "t", "t.csv", "--null", "NA", "-m", "load")
+    assert "ana restore" not in shop("import", "t", "t.csv", fails=4).err

@@ -32,6 +32,16 @@ _HABITS = {
     ("resolve", "--take"): "--ours, --theirs or --base takes a side",
     ("reset", "--to"): "name the ref alone: `ana reset --hard REF`",
     ("restore", "--all"): "`ana restore .` gives up all that is staged",
+    ("reset", "--soft"): "`ana rebase -i REF` puts commits together, `ana commit --amend` changes the last one",
+    ("reset", "--mixed"): "`ana rebase -i REF` puts commits together, `ana reset --hard` gives up what is staged",
+    ("merge", "-X"): "`ana merge SOURCE --ours` or --theirs takes a side, --rule TABLE.COLUMN=RULE decides by column",
+    ("merge", "-s"): "`ana merge SOURCE --ours` or --theirs takes a side, --rule TABLE.COLUMN=RULE decides by column",
+    ("diff", "--name-only"): "`ana diff --stat` lists what changed",
+    ("diff", "--name-status"): "`ana diff --stat` lists what changed",
+    ("log", "--decorate"): "branches and tags are always shown; leave it out",
+    ("branch", "--merged"): "`ana log A..B` lists what B has and A has not",
+    ("blame", "-L"): "`ana blame TABLE --key KEY` is of one row, --column NAME of one column",
+    ("resolve", "--delete"): "take the side that has no row: --ours or --theirs",
     ("restore", "--staged"): "`ana restore TABLE` gives up what is staged of it",
 }
 """Options that people try, by command, and what to write instead."""

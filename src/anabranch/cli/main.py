@@ -41,6 +41,13 @@ HABITS = {
     "fetch": "a store on a server is shared: what others commit is there at once",
     "push": "a store on a server is shared: what you commit is there at once",
     "bisect": "`ana history TABLE --key KEY` lists what became of a row, `ana blame TABLE` who changed it last",
+    "grep": "`ana table show TABLE --where \"COLUMN LIKE '%TEXT%'\"` finds rows, `ana log --grep TEXT` commits",
+    "undo": "`ana revert HEAD` makes a commit that undoes the last one, `ana reset --hard HEAD~1` leaves it out",
+    "help": "`ana COMMAND --help` describes a command, `ana --help` lists them",
+    "remote": "there are no remotes: a store on a server is shared, `ana --store PATH|URL status` opens another",
+    "cat": "`ana table show TABLE` shows rows, `ana export TABLE -` prints them, `ana file cat PATH` a file",
+    "worktree": "`ana checkout FOLDER/ REF` writes the files of any state; tables are read at any with `--at REF`",
+    "shortlog": "`ana log --oneline` is short, `--author NAME` chooses",
     "fsck": "`ana verify` checks every object against its hash",
     "vacuum": "`ana gc` removes what nothing needs any more",
 }

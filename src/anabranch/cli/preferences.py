@@ -68,7 +68,8 @@ def check_name(name: str) -> str:
     """Refuse an unknown preference; the error suggests the nearest name."""
     if name not in KNOWN:
         near = get_close_matches(name, KNOWN, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there: {', '.join(KNOWN)}"
+        habit = "`ana config author NAME` says who you are" if name in ("user.name", "user.email") else None
+        hint = habit or (f"did you mean {near[0]!r}?" if near else f"there: {', '.join(KNOWN)}")
         raise NotFound(f"there is no setting {name!r}", hint=hint, name=name)
     return name
 

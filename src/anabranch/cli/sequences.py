@@ -76,6 +76,7 @@ def _saved_lines(kept: OpenSequence) -> Iterator[str]:
 
 def end(session: Session, kept: OpenSequence, nothing: str) -> None:
     """Move the branch, or report the conflicts."""
+    before = session.repo.show(kept.into).hash
     try:
         with session.progress(f"finishing the {kept.verb}"):
             made = kept.finish()
@@ -85,7 +86,11 @@ def end(session: Session, kept: OpenSequence, nothing: str) -> None:
         kept.abort()
         raise
     else:
-        report_commits(session, kept.into, made, nothing)
+        head = session.repo.show(kept.into).hash
+        left_out = not made and head != before
+        said = f"{kept.into} is at {short(head)}: all commits of the {kept.verb} were left out"
+        report_commits(session, kept.into, made, said if left_out else nothing)
+        session.exit_code = 0 if left_out else session.exit_code
         _tell_alone(session, kept)
 
 

@@ -18,7 +18,7 @@ from anabranch.cli.output.looks import looks
 from anabranch.cli.output.text import clean, emit, emit_json
 from anabranch.cli.preferences import preferred
 from anabranch.cli.refs import translate
-from anabranch.errors import AnabranchError, InvalidRequest, NotFound, Unavailable
+from anabranch.errors import AlreadyExists, AnabranchError, InvalidRequest, NotFound, Unavailable
 from anabranch.model.addresses import masked, read_address
 from anabranch.settings import FileSettings, Settings
 
@@ -168,26 +168,41 @@ class Session:
         named = (error.facts.get("branch"), error.facts.get("ref"))
         if isinstance(error, NotFound) and "branch" in self.__dict__ and self.branch in named:
             return "it was the current branch; go to another with `ana switch`"
-        hint = self._staged_hint(error) or error.hint
+        hint = self._staged_hint(error) or self._table_hint(error) or error.hint
         for said, option in _OPTIONS.items():
             hint = hint.replace(said, option) if hint else None
         return hint
 
     def _staged_hint(self, error: AnabranchError) -> str | None:
-        """What is staged under, or near, the name of a table that a commit does not have."""
-        if "near" not in error.facts or "repo" not in self.__dict__:
+        """What is staged under, or near, the name of a table: of one that a commit lacks, or that is there already."""
+        is_there = isinstance(error, AlreadyExists) and "table" in error.facts
+        if not (is_there or "near" in error.facts) or "repo" not in self.__dict__:
             return None
         from anabranch.repo.commit.draft_listing import state_of
 
         with suppress(AnabranchError):
-            staged = self.working_set()
+            staged, name = self.working_set(), error.facts["table"]
             status = staged.status() if staged else {}
-            made = [name for name, what in status.items() if (what["kind"], state_of(what)) == ("table", "created")]
-            if error.facts["table"] in made:
+            made = [n for n, what in status.items() if (what["kind"], state_of(what)) == ("table", "created")]
+            if is_there:
+                return f"{error.hint}; `ana restore {name}` gives up what is staged" if name in made else None
+            if name in made:
                 return f"it is staged only, on {self.branch}: `ana commit` publishes it"
-            near = get_close_matches(error.facts["table"], made, n=1)
+            near = get_close_matches(name, made, n=1)
             if near and not error.facts["near"]:
                 return f"did you mean {near[0]!r}? It is staged only, on {self.branch}: `ana commit` publishes it"
+        return None
+
+    def _table_hint(self, error: AnabranchError) -> str | None:
+        """What shows a table that was named where a ref was expected: `orders`, or `main:orders` as in git."""
+        ref, _, name = str(error.facts.get("ref") or "").rpartition(":")
+        if not isinstance(error, NotFound) or not name or "repo" not in self.__dict__:
+            return None
+        with suppress(AnabranchError):
+            if any(table.name == name for table in self.repo.tables(self.ref(ref or None))):
+                at = f" --at {ref}" if ref else ""
+                more = "" if ref else f", `ana log -- {name}` its commits"
+                return f"it is a table: `ana table show {name}{at}` shows its rows{more}"
         return None
 
     @contextmanager

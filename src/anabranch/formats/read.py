@@ -95,7 +95,7 @@ def read_in_process(
     if not rows.num_columns:
         rows = empty_rows(reading.columns)  # An empty array names no columns.
     places = RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
-    described = tuple(notes(places, names))
+    described = tuple(notes(places, names, parts))
     wrong = rows_with_bad_keys(places, request.key) if bad.are_set_aside else {}
     return places.without(wrong, bad) if wrong else places, described
 

@@ -411,6 +411,11 @@ def test_keys_that_come_twice_get_advice(empty: Ana, folder: Path) -> None:
         ),
         ("id,,b\n1,2,3\n", [], "column 2 has no name in the header of 't.csv', and is called 'c1'; --rename c1=NEW"),
         ("id,a.b/c\n1,2\n", [], "column 'a.b/c' is called 'a_b_c'; --rename 'a.b/c'=NEW"),
+        (
+            "id,zip\n1,\n2,90210\n3,01234\n4,00999\n",
+            [],
+            "'zip' is bigint, '01234' (t.csv:4) loses a zero; --schema 'zip string' keeps it",
+        ),
     ],
 )
 def test_what_may_surprise_is_told(empty: Ana, folder: Path, content: str, arguments: list[str], told: str) -> None:
@@ -420,6 +425,37 @@ def test_what_may_surprise_is_told(empty: Ana, folder: Path, content: str, argum
     assert done.out.startswith("t: created")
     again = empty("import", "u", "t.csv", "--key", "id", "--json").json
     assert told in again["notes"][0]
+
+
+def test_a_first_line_that_may_be_a_row_is_told(empty: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text("1,tea,2.5\n2,mug,3.5\n")
+    told = "the header begins with '1', as a row may; --no-header takes the first line as a row"
+    assert empty("import", "t", "t.csv", "--rename", "2.5=price", "--json").json["notes"] == [told]
+    assert empty("import", "u", "t.csv", "--no-header", "--json").json["notes"] == []
+
+
+@pytest.mark.parametrize("content", ["id,zip\n1,5\n", "id,zip\n1,0\n", "id,zip\n1,0.5\n", "id,zip\n1,05-06\n"])
+def test_no_zero_is_lost_in_vain(empty: Ana, folder: Path, content: str) -> None:
+    (folder / "t.csv").write_text(content)
+    assert empty("import", "t", "t.csv", "--json").json["notes"] == []
+
+
+def test_a_zero_is_found_after_files_that_lack_the_column(empty: Ana, folder: Path) -> None:
+    for name, content in {"a.csv": "id\n1\n2\n", "b.csv": "id,zip\n3,7\n4,07\n"}.items():
+        (folder / name).write_text(content)
+    assert "'07' (b.csv:3)" in empty("import", "t", "a.csv", "b.csv").err
+
+
+def test_columns_that_a_schema_leaves_out_have_the_types_they_are_read_with(empty: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,zip,at\n1,01234,2026-01-02\n")
+    assert empty("import", "t", "t.csv", "--key", "id", "--schema", "ZIP string NOT NULL").err == ""
+    columns = empty("table", "show", "t", "--schema", "--json").json["columns"]
+    found = [(c["name"], c["type"], c["nullable"]) for c in columns]
+    assert found == [("id", "bigint", False), ("ZIP", "string", False), ("at", "date", True)]
+    assert rows_of(empty, "t") == [{"id": 1, "ZIP": "01234", "at": "2026-01-02"}]
+    refused = empty("import", "u", "t.csv", "--schema", "zap string", fails=3).err
+    assert "there is no column 'zap' in the files, for --schema" in refused
+    assert "they have id, zip, at" in refused
 
 
 @pytest.mark.parametrize(

@@ -253,3 +253,27 @@ def test_a_fixup_of_a_commit_that_became_empty_is_a_commit_of_its_own(
     assert "(six), which was to go into it, is a commit of its own." in said
     commits = parted("log", "main..dev", "--json").json["commits"]
     assert [commit["message"] for commit in commits] == ["six", "five", "void it"]
+
+
+def test_a_rebase_of_which_nothing_is_left_says_where_the_branch_is(parted: Ana, folder: Path) -> None:
+    write(folder, "dev", "dearest", price=40.0)
+    parted("rebase", "dev", fails=1)
+    said = parted("rebase", "--skip").out
+    assert (
+        said
+        == f"main is at {parted('log', '-1', '--oneline', 'dev').out[:10]}: all commits of the rebase were left out\n"
+    )
+    assert shown(parted)[1] == ("void", 40.0)
+
+
+def test_reset_tells_what_is_still_open(parted: Ana, folder: Path) -> None:
+    write(folder, "main", "dearer", price=30.0)
+    write(folder, "dev", "dearest", price=40.0)
+    parted("merge", "dev", fails=1)
+    told = parted("reset", "--hard").out.splitlines()[1]
+    assert told == "A merge of dev into main is open still; `ana merge --abort` gives it up."
+
+
+def test_a_dropped_table_is_told_in_one_word(parted: Ana) -> None:
+    parted("table", "drop", "orders")
+    assert parted("commit", "-m", "gone").out.splitlines()[1] == "  dropped  orders"

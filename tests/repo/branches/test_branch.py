@@ -389,7 +389,7 @@ def test_a_tag_is_told_from_a_branch_where_something_is_written(repo: ab.Reposit
     ):
         with pytest.raises(ab.NotFound, match=r"'v1' is a tag, not a branch \(only branches can be written to; make"):
             ask()
-    with pytest.raises(ab.NotFound, match=r"there is no branch 'v2' \(make the branch first\)"):
+    with pytest.raises(ab.NotFound, match=r"there is no branch 'v2' \(there: a, main; make the branch first\)"):
         repo.merge("a", into="v2")
 
 

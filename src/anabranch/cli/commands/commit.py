@@ -93,7 +93,9 @@ def _report(session: Session, made: Commit | None, staged: list[dict[str, Any]],
 
 
 def _rows(staged: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    return [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] != "namespace"]
+    things = [what for what in staged if what["kind"] != "namespace"]
+    told = ["" if what["state"] == "dropped" else counts_text(what) for what in things]
+    return [(what["state"], clean(what["name"]), text) for what, text in zip(things, told, strict=True)]
 
 
 def _whole(session: Session, made: Commit) -> list[tuple[str, ...]]:

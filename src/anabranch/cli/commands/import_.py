@@ -25,7 +25,9 @@ from anabranch.documents.records import commit_document, counts_document
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.formats.rules.guesses import delimiter_guess
 from anabranch.formats.rules.text import TextOptions
+from anabranch.frames.input import read_schema_argument
 from anabranch.model.names import check_part
+from anabranch.model.schema import Schema, make_schema
 
 if TYPE_CHECKING:
     from anabranch import Counts
@@ -74,7 +76,7 @@ class ImportOutcome:
     metavar="EXPR",
     help="Let these rows take the place of those for which this SQL expression holds, such as 'day = 2'.",
 )
-@click.option("--schema", metavar="DDL", help="Types of a new table: 'id bigint, price decimal(12,2)'.")
+@click.option("--schema", metavar="DDL", help="Types of columns of a new table: 'id bigint, price decimal(12,2)'.")
 @click.option("--format", type=click.Choice(FORMATS), help="Of the files; else by their names.")
 @click.option(
     "--bad-rows", metavar="FILE", help="Set rows that can't be taken aside in this CSV; else they are refused."
@@ -239,8 +241,22 @@ def _create(tx: Transaction, request: Request, rows: Any) -> Counts:
     *namespaces, _ = request.table.split(".")
     for depth in range(len(namespaces)):
         _need_namespace(tx, ".".join(namespaces[: depth + 1]))
-    tx.create_table(request.table, rows, key=request.key, schema=request.schema)
+    tx.create_table(request.table, rows, key=request.key, schema=_whole_schema(request, rows))
     return tx.counts[request.table]
+
+
+def _whole_schema(request: Request, rows: Any) -> Schema | None:
+    """The schema of a new table; columns that --schema leaves out have the types that they were read with."""
+    if request.schema is None:
+        return None
+    declared = {column.name.lower(): column for column in read_schema_argument(request.schema)}
+    read = {column.name.lower(): column for column in read_schema_argument(rows.schema)}
+    if read.keys() <= declared.keys():
+        return make_schema(tuple(declared.values()), ())
+    for name in [column.name for lower, column in declared.items() if lower not in read]:
+        hint = f"they have {', '.join(rows.schema.names[:20])}"
+        raise NotFound(f"there is no column {name!r} in the files, for --schema", hint=hint, column=name)
+    return make_schema(tuple((read | declared).values()), ())
 
 
 def _need_namespace(tx: Transaction, name: str) -> None:

@@ -7,6 +7,7 @@ import click
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import make_command
+from anabranch.cli.output.conflicts import open_text
 from anabranch.cli.output.text import plural, short
 from anabranch.cli.session import Session
 
@@ -35,7 +36,11 @@ def command(session: Session, ref: str | None, hard: bool) -> None:
     if ref is not None:
         session.repo.reset(session.branch, to=target)
     given_up = f"; {plural(len(discarded), 'staged change')} given up" if discarded else ""
+    still = [
+        f"{open_text(kept)} still; `ana {kept.verb} --abort` gives it up." for kept in session.all_open(session.branch)
+    ]
     session.tell(
         {"branch": session.branch, "commit": target, "discarded": discarded},
         f"Branch {session.branch} is at {short(target)}{given_up}",
+        still,
     )

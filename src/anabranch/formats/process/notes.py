@@ -1,4 +1,4 @@
-"""Notes on what was read: why a column is text, and how to change that."""
+"""Notes on what was read: why a column is text, which zeros are lost, and how to change that."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch.formats.process.parts import FilePart
 from anabranch.formats.process.row_places import RowPlaces
 from anabranch.formats.rules.guesses import NULL_WORDS, delimiter_guess, null_guess
-from anabranch.formats.rules.text import value_pattern
+from anabranch.formats.rules.text import looks_like, value_pattern
 from anabranch.model.names import plain_name
 from anabranch.model.types import DataType
 
@@ -22,9 +23,9 @@ _ODD_TEXTS = 3
 """How many different texts may be named as the odd ones out."""
 
 
-def notes(places: RowPlaces, names: Sequence[str]) -> list[str]:
-    """Note what may surprise in rows that were read; `names` are the columns' names in the files."""
-    return [*_of_names(names, places), *_of_texts(places)]
+def notes(places: RowPlaces, names: Sequence[str], parts: Sequence[FilePart]) -> list[str]:
+    """Note what may surprise in rows that were read from these parts; `names` are the columns' names in the files."""
+    return [*_of_names(names, places), *_of_texts(places), *_of_zeros(places, parts)]
 
 
 def _of_names(names: Sequence[str], places: RowPlaces) -> Iterator[str]:
@@ -33,6 +34,8 @@ def _of_names(names: Sequence[str], places: RowPlaces) -> Iterator[str]:
     guess = delimiter_guess(names[0], reading.options) if len(names) == 1 and is_csv else None
     if guess:
         yield f"the files have one column, {names[0]!r}; {guess} takes it apart"
+    if is_csv and reading.options.header and any(looks_like(names[0], type_) for type_ in _TYPES):
+        yield f"the header begins with {names[0]!r}, as a row may; --no-header takes the first line as a row"
     for name in names:
         if reading.renamed(name) == plain_name(name) != name:
             yield f"column {name!r} is called {plain_name(name)!r}; --rename {name!r}=NEW calls it otherwise"
@@ -66,6 +69,27 @@ def _of_texts(places: RowPlaces) -> Iterator[str]:
             null = null_guess(texts)
             advice = f"{null} makes it {type_}" if null else f"--schema '{name} {type_}' finds such rows"
             yield f"column {name!r} is string because of {', '.join(map(repr, texts))} ({place}); {advice}"
+
+
+def _of_zeros(places: RowPlaces, parts: Sequence[FilePart]) -> Iterator[str]:
+    """Columns of numbers of which some were written with zeros before them, which numbers do not keep."""
+    tried = {name for part in parts for name in part.texts}
+    for name in [f.name for f in places.rows.schema if f.name in tried and pa.types.is_integer(f.type)]:
+        found = [p.rows.select([name] if name in p.texts else []) for p in parts]
+        column = pa.concat_tables(found, promote_options="default").column(name)
+        position = _first_padded(column)
+        if position is not None:
+            (place,) = places.named([position])
+            number = column[position].as_py()
+            yield f"column {name!r} is bigint, {number!r} ({place}) loses a zero; --schema '{name} string' keeps it"
+
+
+def _first_padded(column: pa.ChunkedArray) -> int | None:
+    """Where the first number with a zero before it is."""
+    begun = pc.fill_null(pc.starts_with(pc.ascii_ltrim(column, " \t"), "0"), False)
+    places = pc.indices_nonzero(begun)
+    padded = pc.indices_nonzero(pc.match_substring_regex(column.take(places), "^[ \t]*0[0-9]"))
+    return places[padded[0].as_py()].as_py() if len(padded) else None
 
 
 def _odd_ones(column: pa.ChunkedArray) -> tuple[DataType, list[str], int] | None:

@@ -38,8 +38,9 @@ def need_branch(ctx: Context, cx: Connection, name: str | None) -> BranchHead:
         if branches.find_tag(cx, ctx.record.id, name) is not None:
             hint = "only branches can be written to; make one at the tag"
             raise NotFound(f"{name!r} is a tag, not a branch", hint=hint, branch=name)
-        near = get_close_matches(name, [b.name for b in branches.all_heads(cx, ctx.record.id)], n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "make the branch first"
+        there = [b.name for b in branches.all_heads(cx, ctx.record.id)]
+        near = get_close_matches(name, there, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there: {', '.join(there[:10])}; make the branch first"
         raise NotFound(f"there is no branch {name!r}", hint=hint, branch=name)
     return found
 
