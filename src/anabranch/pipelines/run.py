@@ -14,11 +14,10 @@ from anabranch.jobs.code import code_hash, text_hash
 from anabranch.jobs.dealt import JobInput, Pinned
 from anabranch.jobs.inputs import last_touch
 from anabranch.jobs.lease import only_one
-from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, compute_new, session_tables
+from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, compute_new, run_job, session_tables
 from anabranch.pipelines.datasets import Dataset, Pipeline
 from anabranch.pipelines.expectations import Checked, check_dataset, check_queries, without_dropped
 from anabranch.pipelines.past_runs import FACT, LastState, last_state
-from anabranch.pipelines.sharded import run_job
 from anabranch.pipelines.sources import RunState, pin_inputs, rows_to_write
 from anabranch.pipelines.write import write_rows
 from anabranch.plan.pipeline import DatasetState, PipelineStep, plan_run, spared

@@ -1,4 +1,7 @@
-"""What rows older than a column show: the value as the catalogue stores it, and the expression that reads it back."""
+"""What rows older than a column show: the value as the catalogue stores it, and the expression that reads it back.
+
+A column that was dropped and is shown again holds old values: such rows are found, and the values cleared.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, array_of, struct_of
-from anabranch.queries.nested import from_memory, struct_built
-from anabranch.queries.query import cast_to, null_of, text
+from anabranch.queries.nested import differs, from_memory, struct_built
+from anabranch.queries.query import Query, aliased, any_of, cast_to, col, null_of, select, subquery, text
 
 _SECONDS = DataType("decimal", 19, 6)
 
@@ -98,3 +101,21 @@ def _leaf(described: str, type_: DataType) -> exp.Expr:
 def _seconds(microseconds: int) -> str:
     whole, part = divmod(abs(microseconds), 1_000_000)
     return f"{'-' if microseconds < 0 else ''}{whole}.{part:06}"
+
+
+def keys_of_values(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
+    """The keys of rows that have a value other than the initial default in one of some columns."""
+    return query.over(_of_values(query, [col(k) for k in schema.key_ids], columns))
+
+
+def cleared(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
+    """The update that resets these columns to their initial defaults."""
+    picked: list[exp.Expr] = [col(k) for k in schema.key_ids]
+    for c in columns:
+        picked += [aliased(initial_value(c), c.id), aliased(col(c.id), c.before)]
+    return query.over(_of_values(query, picked, columns))
+
+
+def _of_values(query: Query, picked: Sequence[exp.Expr], columns: Sequence[Column]) -> exp.Select:
+    tests = [differs(c.type, col(c.id), initial_value(c)) for c in columns]
+    return select(picked, subquery(query.expression, "v"), where=any_of(tests))

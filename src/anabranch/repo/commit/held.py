@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.repo.commit.open_commit import find_open
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.held import Hashes, Held, held_by_commit, held_in
-from anabranch.repo.files.open_tree import open_tree
+from anabranch.repo.files.tree import open_tree
 
 
 def find_held(ctx: Context, name: str, taken: Hashes) -> Held:

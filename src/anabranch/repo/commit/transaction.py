@@ -90,7 +90,7 @@ class Transaction:
     @property
     def files(self) -> FilesWriter:
         """The versioned files, to read and write in this commit."""
-        from anabranch.repo.files.open_tree import open_tree
+        from anabranch.repo.files.tree import open_tree
         from anabranch.repo.files.writer import FilesWriter
 
         self._open()

@@ -20,7 +20,7 @@ from anabranch.repo.branches.walk import Walk
 from anabranch.repo.context.arguments import check_limit
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.clashes import keys_of
-from anabranch.repo.files.open_tree import tree_at
+from anabranch.repo.files.tree import tree_at
 
 _PAGE = 64
 

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch.catalog import history
+from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.clock import Clock
 from anabranch.model.files import BlockRef, FileRow, FileStat
 from anabranch.model.ids import ObjectId
 from anabranch.model.paths import (
@@ -33,7 +36,9 @@ from anabranch.objects.ranged import RangedFile
 from anabranch.plan.merge.files import properties_of
 from anabranch.plan.refs_forest import added_since
 from anabranch.queries.scan import near_layers
+from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import files_state
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.file_frames import FileForm, FileFrames, check_form, stat_table
 from anabranch.repo.files.held import held_by_commit
@@ -312,3 +317,15 @@ def stat_of(row: FileRow) -> FileStat:
     described = properties_of(row)
     sha256 = digest.hex() if digest else None
     return FileStat(row.path, row.size, False, sha256, row.mode, row.written_at, kind, described)
+
+
+def open_tree(ctx: Context, at: str | None) -> FileTree:
+    """Find the tree at a commit; it stays fixed, whatever the branch does."""
+    with ctx.catalog.read() as cx:
+        return tree_at(ctx, cx, history.clock(cx, resolve(ctx, cx, at)))
+
+
+def tree_at(ctx: Context, cx: Connection, at: Clock) -> FileTree:
+    """The tree at a known commit."""
+    state = files_state(ctx, cx, at)
+    return FileTree(ctx, lambda: state, BlockReader(ctx), lambda ref: open_tree(ctx, ref))

@@ -17,7 +17,7 @@ from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement
 from anabranch.plan.merge.rules import RowPolicy
-from anabranch.queries import decided_rows, shown_again, three_way
+from anabranch.queries import decided_rows, initial_values, three_way
 from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.path_fold import Path, last_turns, touched_keys
@@ -223,7 +223,7 @@ class _RowMerge:
             return keys
         columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
         rows = self._read(self.sides.theirs, sources, columns=columns)
-        found = self._keep_keys(shown_again.keys_of_values(rows, self.schema, self._shown_again))
+        found = self._keep_keys(initial_values.keys_of_values(rows, self.schema, self._shown_again))
         kept = [k.source for k in (keys, found) if k is not None and k.row_count]
         return self._keep_keys(changes.distinct_keys(kept, self.schema.key_columns)) if len(kept) > 1 else keys or found
 
@@ -240,7 +240,7 @@ class _RowMerge:
             self.access,
             sources=sources,
         )
-        query = shown_again.cleared(old, self.schema, self._shown_again)
+        query = initial_values.cleared(old, self.schema, self._shown_again)
         made = store(self.ctx, self.engine, query, ObjectForm("update", self.schema, self._shown_again))
         return [Statement("update", made, Counts())] if made else []
 

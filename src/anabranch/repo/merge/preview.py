@@ -17,8 +17,7 @@ from anabranch.repo.merge.merge import may_forward, publish_merge, work_out
 from anabranch.repo.merge.pick import read_target
 from anabranch.repo.merge.request import MergeRequest, default_message, read_ends
 from anabranch.repo.merge.side_branch import side_branch
-from anabranch.repo.read.open_table import open_table
-from anabranch.repo.read.table import Table, make_selection
+from anabranch.repo.read.table import Table, make_selection, open_table
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from anabranch.model.texts import shortened, shown_value
 from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import keys_in, pick_engine, reading
-from anabranch.repo.read.rows_at import rows_at
+from anabranch.repo.read.looked_up import rows_at
 from anabranch.repo.read.scan import scan
 
 

@@ -9,15 +9,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.arrow.plain import plain
+from anabranch.arrow.types import arrow_fields
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
+from anabranch.model.tables import TableState
 from anabranch.objects.parquet import read_columns
 from anabranch.plan.read_strategy import width_bytes
 from anabranch.queries.key_search import SEARCHED, Places, marked, places_of
+from anabranch.queries.matched_rows import places_at
 from anabranch.queries.query import Rows
 from anabranch.queries.scan import Access, Keys, Scan
 from anabranch.repo.context.context import Context
+from anabranch.repo.read.plain_rows import RowsInMemory
 from anabranch.settings import LOOKED_UP_KEYS_LIMIT, LOOKED_UP_ROWS_PER_KEY
 
 
@@ -102,3 +106,25 @@ class _LookUp:
 
 def _name(id_: ObjectId, column: Column) -> tuple[str, str, str]:
     return "decoded", id_, str(column.id)
+
+
+def rows_at(ctx: Context, state: TableState, columns: Sequence[Column], access: Access, keys: Keys) -> pa.Table | None:
+    """Rows at some keys, in no order, with the key and these columns under their ids; None if it takes an engine."""
+    key = state.schema.key_columns
+    if ctx.engines.setting == "spark" or not isinstance(keys.source, Rows):
+        return None
+    if any(c.type.name not in SEARCHED for c in key):
+        return None
+    columns = tuple(dict.fromkeys((*key, *columns)))
+    plan = with_rows_at(ctx, Scan.of(state, columns, access, keys), keys)
+    if not all(x.object.id in plan.access.tables for x in plan.state.layers):
+        return None
+    read = RowsInMemory.of(plan.state, columns)
+    found = read and read.rows(plan.access.tables, lambda find, _: find())
+    return found if found is None or len(key) == 1 else _at(found, keys.source.table, arrow_fields(key))
+
+
+def _at(rows: pa.Table, keys: pa.Table, key: pa.Schema) -> pa.Table:
+    """Keep the rows whose whole key was asked for; they were found by its first column."""
+    wanted = keys.select(key.names).cast(key)
+    return rows.filter(pa.array(places_at(rows.select(key.names), wanted) >= 0))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from anabranch.catalog import history
 from anabranch.errors import InvalidRequest
 from anabranch.frames.relation import Relation
 from anabranch.model.ids import ObjectId
@@ -14,8 +15,10 @@ from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.engine import Work
+from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.arguments import check_limit
 from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import find_table, table_state
 from anabranch.repo.read.conditions import condition_for, keys_source, not_in_duck, reading, unproven, where_of
 
 if TYPE_CHECKING:
@@ -162,7 +165,7 @@ class Table(Relation):
 
     def _rows_at_keys(self) -> pa.Table | None:
         """The rows that a condition selects, if it only names keys."""
-        from anabranch.repo.read.rows_at import rows_at
+        from anabranch.repo.read.looked_up import rows_at
 
         state, where, chosen = self._state, self._where(), self._selection
         if where is None or unproven([where], state.schema):
@@ -306,3 +309,12 @@ def make_selection(
     if args and where is None:
         raise InvalidRequest("args= was given without where=", hint="args= fills the :names in where=")
     return Selection(names, where, dict(args or {}), limit)
+
+
+def open_table(ctx: Context, name: str, at: str | None, selection: Selection = EVERYTHING) -> Table:
+    """Open the table at a commit; it stays as it is, whatever the branch does."""
+    with ctx.catalog.read() as cx:
+        clock = history.clock(cx, resolve(ctx, cx, at))
+        state = table_state(ctx, cx, clock, *find_table(ctx, cx, clock, name))
+    state.schema.select(selection.columns)
+    return Table(ctx, lambda: state, selection)

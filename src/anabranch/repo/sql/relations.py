@@ -15,8 +15,7 @@ from anabranch.model.types import DataType
 from anabranch.queries.query import Query, Rows, Source, reading_of
 from anabranch.repo.branches.log import show
 from anabranch.repo.read.conditions import not_in_duck, reading, within
-from anabranch.repo.read.open_table import open_table
-from anabranch.repo.read.table import Table
+from anabranch.repo.read.table import Table, open_table
 from anabranch.repo.sql.system_names import is_system, system_table, unknown_system
 from anabranch.sql.moments import Moment, Span
 from anabranch.sql.references import Reference

@@ -14,8 +14,7 @@ from anabranch.model.schema import Column
 from anabranch.model.types import quoted
 from anabranch.repo.compare.history import table_history
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.open_table import open_table
-from anabranch.repo.read.table import Table
+from anabranch.repo.read.table import Table, open_table
 from anabranch.repo.sql.relations import argument_value
 from anabranch.repo.sql.system_listings import column_rows
 from anabranch.repo.sql.system_names import is_system, system_table, unknown_system

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import NotFound
 from anabranch.model.names import SYSTEM_NAMESPACE
-from anabranch.repo.sql import system_files as on_files
 from anabranch.repo.sql import system_listings as listings
-from anabranch.repo.sql import system_listings as origins
 from anabranch.repo.sql import system_past as past
 from anabranch.repo.sql.system_relation import SystemRequest, SystemTable
 
@@ -47,21 +45,21 @@ _KNOWN = {
     "reflog": _SystemName(listings.reflog, "branch", 0, 1),
     "status": _SystemName(listings.status),
     "objects": _SystemName(listings.objects, "table", 0, 1),
-    "provenance": _SystemName(origins.provenance, "ref", 0, 1),
-    "derived": _SystemName(origins.derived, "ref", 0, 1),
-    "jobs": _SystemName(origins.jobs, "name", 0, 1),
-    "runs": _SystemName(origins.runs, "pipeline", 0, 1),
-    "expectations": _SystemName(origins.expectations, "pipeline", 0, 1),
+    "provenance": _SystemName(listings.provenance, "ref", 0, 1),
+    "derived": _SystemName(listings.derived, "ref", 0, 1),
+    "jobs": _SystemName(listings.jobs, "name", 0, 1),
+    "runs": _SystemName(listings.runs, "pipeline", 0, 1),
+    "expectations": _SystemName(listings.expectations, "pipeline", 0, 1),
     "diff": _SystemName(past.diff, "table[, before[, after]]", 1, 3),
     "changes": _SystemName(past.changes, "table[, since[, to]]", 1, 3),
     "history": _SystemName(past.history, "table[, key...]", 1, None),
     "blame": _SystemName(past.blame, "table[, ref]", 1, 2),
     "conflicts": _SystemName(past.conflicts, "table", 0, 1),
     "layout": _SystemName(past.layout, "table", 1, 1),
-    "files": _SystemName(on_files.files, "pattern", 0, 1),
-    "file_lines": _SystemName(on_files.file_lines, "pattern", 0, 1),
-    "file_history": _SystemName(on_files.file_history_of, "path", 1, 1),
-    "diff_files": _SystemName(on_files.diff_files, "before[, after]", 0, 2),
+    "files": _SystemName(listings.files, "pattern", 0, 1),
+    "file_lines": _SystemName(listings.file_lines, "pattern", 0, 1),
+    "file_history": _SystemName(listings.file_history_of, "path", 1, 1),
+    "diff_files": _SystemName(listings.diff_files, "before[, after]", 0, 2),
 }
 
 

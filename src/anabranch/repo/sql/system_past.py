@@ -19,8 +19,7 @@ from anabranch.repo.compare.table_diff import TableDiff
 from anabranch.repo.merge.conflicts import Conflicts, conflict_keys
 from anabranch.repo.merge.open_merge import newest_merge
 from anabranch.repo.read.look_up import value_of_text
-from anabranch.repo.read.open_table import open_table
-from anabranch.repo.read.table import EVERYTHING
+from anabranch.repo.read.table import EVERYTHING, open_table
 from anabranch.repo.sql.system_relation import SystemRequest, SystemTable, declared
 
 _COMMIT = declared("hash string, id string, author string, message string, finished_at timestamp")

@@ -16,7 +16,7 @@ from anabranch.model.refs import with_head
 from anabranch.model.types import DataType
 from anabranch.queries.query import Rows, reading_of
 from anabranch.repo.branches.refs import pinned
-from anabranch.repo.read.open_table import open_table
+from anabranch.repo.read.table import open_table
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame

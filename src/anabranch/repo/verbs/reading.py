@@ -41,8 +41,7 @@ class ReadVerbs(OpenedRepository):
         limit: int | None = None,
     ) -> Table:
         """Open a table at a ref."""
-        from anabranch.repo.read.open_table import open_table
-        from anabranch.repo.read.table import make_selection
+        from anabranch.repo.read.table import make_selection, open_table
 
         return open_table(self._ctx, name, at, make_selection(columns, where, args, limit))
 
@@ -60,7 +59,7 @@ class ReadVerbs(OpenedRepository):
 
     def files(self, at: str | None = None) -> FileTree:
         """Open the versioned files at a ref."""
-        from anabranch.repo.files.open_tree import open_tree
+        from anabranch.repo.files.tree import open_tree
 
         return open_tree(self._ctx, at)
 

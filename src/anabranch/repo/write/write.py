@@ -17,7 +17,7 @@ from anabranch.queries.query import Query, Rows, Source, Sources
 from anabranch.queries.scan import Keys
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import reading
-from anabranch.repo.read.rows_at import rows_at
+from anabranch.repo.read.looked_up import rows_at
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.row_objects import Layout, ObjectForm, source_of, store
 
