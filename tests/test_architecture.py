@@ -87,7 +87,6 @@ MANY_PARAMETERS = {
     "proven/table/row.py": "proof",
     # One line of the façade each, which has the same keywords.
     "formats/rules/request.py": "make_request",
-    "repo/merge/pick.py": "cherry_pick",
     "repo/sql/sql.py": "run_script",
 }
 """Functions that may take more parameters: a value that holds some of them is mostly the missing idea."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anabranch.catalog import commits, history
-from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, Origin
-from anabranch.plan.history import is_ancestor
 from anabranch.plan.merge.steps import TOGETHER, Steps, TodoStep
 from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.context.context import Context
@@ -17,7 +15,7 @@ from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.pick import Picked, parent_of, pick, read_target, short, work_out_pick
 from anabranch.repo.merge.publish import CommitWords, publish_content
-from anabranch.repo.merge.revert import refuse_dependents, undoing
+from anabranch.repo.merge.revert import undoable, undoing
 from anabranch.repo.merge.side_branch import remake, side_branch
 
 
@@ -36,7 +34,8 @@ class StepMaker:
         """Make the next step; raise MergeConflict if it has conflicts."""
         step, top = steps.todo[0], self.at(steps.top)
         if step.word == "revert":
-            self._check_undo(step, top)
+            branch = replace(self.branch, position=top)
+            undoable(self.ctx, self.at(step.commit), step.parent, branch, three_way=self.three_way)
         made = self._pick(steps, top, how)
         if made is None:
             return steps.left_out()
@@ -82,17 +81,6 @@ class StepMaker:
         return Picked(
             before, position, what, step.message or described.message, described.author, self.verb, origins, *place
         )
-
-    def _check_undo(self, step: TodoStep, top: Position) -> None:
-        position = self.at(step.commit)
-        with self.ctx.catalog.read() as cx:
-            what = f"revert of {short(commits.describe(cx, [position])[0])}"
-            before = parent_of(cx, position, step.parent, what)
-            if not is_ancestor(history.Lines(cx), position, top):
-                hint = "only what a branch has can be undone there; see cherry_pick for the other way"
-                raise InvalidRequest(f"{what}: branch {self.branch.name!r} does not have this commit", hint=hint)
-        if not self.three_way:
-            refuse_dependents(self.ctx, what, before, position, top)
 
     def _together(self, step: TodoStep, before: str, made: Commit) -> Commit:
         """Squash a commit into the one before it."""

@@ -127,31 +127,26 @@ def short(commit: Any) -> str:
     return f"{commit.hash[:8]} ({commit.message.splitlines()[0]})" if commit.message else str(commit.hash[:8])
 
 
-def cherry_pick(
-    ctx: Context,
-    commit: str,
-    on: str | None,
-    parent: int | None,
-    rules: Mapping[str, str],
-    strictness: str,
-    message: str | None,
-    author: str | None,
-) -> Commit | None:
+@dataclass(frozen=True)
+class PickRequest:
+    """The arguments of `repo.cherry_pick(…)` and `repo.revert(…)` of one commit."""
+
+    commit: str
+    on: str | None = None
+    parent: int | None = None
+    rules: Mapping[str, str] = field(default_factory=dict)
+    strictness: str = "cell"
+    message: str | None = None
+    author: str | None = None
+
+
+def cherry_pick(ctx: Context, asked: PickRequest) -> Commit | None:
     """Repeat a commit's change; the new commit keeps its message and names it as provenance."""
     with ctx.catalog.read() as cx:
-        position = resolve(ctx, cx, commit)
+        position = resolve(ctx, cx, asked.commit)
         described = commits.describe(cx, [position])[0]
         what = f"cherry-pick of {short(described)}"
-        base = parent_of(cx, position, parent, what)
-    how = How(check_strictness(strictness), rules)
-    asked = Picked(
-        base,
-        position,
-        what,
-        message or described.message,
-        author or described.author,
-        "cherry-pick",
-        (described.hash,),
-        how,
-    )
-    return pick(ctx, on, asked)
+        base = parent_of(cx, position, asked.parent, what)
+    how = How(check_strictness(asked.strictness), asked.rules)
+    says = (asked.message or described.message, asked.author or described.author, "cherry-pick", (described.hash,))
+    return pick(ctx, asked.on, Picked(base, position, what, *says, how))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from anabranch.catalog.store import Connection
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
-from anabranch.model.commits import Commit
+from anabranch.model.commits import BranchHead, Commit
 from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.layers import chained, with_exceptions
 from anabranch.model.objects import Layer
@@ -30,46 +30,37 @@ from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of, schemas_for, table_state
 from anabranch.repo.merge.apply import How
-from anabranch.repo.merge.pick import Picked, parent_of, pick, short
+from anabranch.repo.merge.pick import Picked, PickRequest, parent_of, pick, short
 from anabranch.repo.read.conditions import pick_engine, reading
 from anabranch.repo.read.scan import ReadAs, scan_as
 
 _NAMED_AT_MOST = 5
 
 
-@dataclass(frozen=True)
-class RevertRequest:
-    """The arguments of `repo.revert(…)`."""
-
-    commit: str
-    on: str | None = None
-    parent: int | None = None
-    three_way: bool = False
-    rules: Mapping[str, str] = field(default_factory=dict)
-    message: str | None = None
-    author: str | None = None
-
-
-def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
+def revert(ctx: Context, asked: PickRequest, *, three_way: bool = False) -> Commit | None:
     """Publish the opposite of a commit's change, as a new commit."""
     with ctx.catalog.read() as cx:
-        position = resolve(ctx, cx, asked.commit)
-        described = commits.describe(cx, [position])[0]
+        position, head = resolve(ctx, cx, asked.commit), need_branch(ctx, cx, asked.on)
+    described, before = undoable(ctx, position, asked.parent, head, three_way=three_way)
+    says = (asked.message or undoing(described), asked.author or ctx.author, "revert", (described.hash,))
+    picked = Picked(position, before, f"revert of {short(described)}", *says, How(rules=asked.rules))
+    return pick(ctx, asked.on, picked)
+
+
+def undoable(
+    ctx: Context, commit: Position, parent: int | None, branch: BranchHead, *, three_way: bool
+) -> tuple[Commit, Position]:
+    """Describe a commit to undo, and its parent; refuse one that a branch lacks, or that later ones build on."""
+    with ctx.catalog.read() as cx:
+        described = commits.describe(cx, [commit])[0]
         what = f"revert of {short(described)}"
-        before = parent_of(cx, position, asked.parent, what)
-        head = need_branch(ctx, cx, asked.on)
-        if not is_ancestor(history.Lines(cx), position, head.position):
+        before = parent_of(cx, commit, parent, what)
+        if not is_ancestor(history.Lines(cx), commit, branch.position):
             hint = "only what a branch has can be undone there; see cherry_pick for the other way"
-            raise InvalidRequest(f"{what}: branch {head.name!r} does not have this commit", hint=hint)
-    if not asked.three_way:
-        refuse_dependents(ctx, what, before, position, head.position)
-    message = asked.message or undoing(described)
-    author = asked.author or ctx.author
-    return pick(
-        ctx,
-        asked.on,
-        Picked(position, before, what, message, author, "revert", (described.hash,), How(rules=asked.rules)),
-    )
+            raise InvalidRequest(f"{what}: branch {branch.name!r} does not have this commit", hint=hint)
+    if not three_way:
+        refuse_dependents(ctx, what, before, commit, branch.position)
+    return described, before
 
 
 def undoing(commit: Commit) -> str:

@@ -18,11 +18,11 @@ from anabranch.repo.commit.open_commit import working_set
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.merge import merge
 from anabranch.repo.merge.open_merge import list_merges, newest_merge, start_merge
-from anabranch.repo.merge.pick import cherry_pick
+from anabranch.repo.merge.pick import PickRequest, cherry_pick
 from anabranch.repo.merge.preview import preview
 from anabranch.repo.merge.request import MergeRequest
 from anabranch.repo.merge.restore import restore
-from anabranch.repo.merge.revert import RevertRequest, revert
+from anabranch.repo.merge.revert import revert
 from anabranch.repo.sql.system_relation import declared, rows_table
 from anabranch.repo.upkeep.optimize import optimize
 from anabranch.sql import statements as sql
@@ -190,16 +190,14 @@ class _GoverningRun:
     # Single commits
 
     def revert(self, asked: sql.Revert) -> pa.Table:
-        wanted = RevertRequest(
-            self.ref(asked.ref), self.branch, asked.parent, message=asked.message, author=self.author
-        )
-        return self._made(revert(self.ctx, wanted))
+        return self._made(revert(self.ctx, self._picked(asked)))
 
     def cherry_pick(self, asked: sql.CherryPick) -> pa.Table:
-        commit = self.ref(asked.ref)
-        return self._made(
-            cherry_pick(self.ctx, commit, self.branch, asked.parent, {}, "cell", asked.message, self.author)
-        )
+        return self._made(cherry_pick(self.ctx, self._picked(asked)))
+
+    def _picked(self, asked: sql.Revert | sql.CherryPick) -> PickRequest:
+        ref = self.ref(asked.ref)
+        return PickRequest(ref, self.branch, asked.parent, message=asked.message, author=self.author)
 
     def restore(self, asked: sql.RestoreTable) -> pa.Table:
         self._refuse_staged(self.branch, asked.table, "ROLLBACK gives up what is staged, COMMIT publishes it")

@@ -140,9 +140,9 @@ class MergeVerbs(OpenedRepository):
 
             asked = SequenceRequest("cherry-pick", on, None, parent, False, rules or {}, strictness, message, author)
             return run_sequence(self._ctx, asked, commit)
-        from anabranch.repo.merge.pick import cherry_pick
+        from anabranch.repo.merge.pick import PickRequest, cherry_pick
 
-        return cherry_pick(self._ctx, commit, on, parent, rules or {}, strictness, message, author)
+        return cherry_pick(self._ctx, PickRequest(commit, on, parent, rules or {}, strictness, message, author))
 
     def start_cherry_pick(
         self,
@@ -210,9 +210,11 @@ class MergeVerbs(OpenedRepository):
 
             asked = SequenceRequest("revert", on, None, parent, three_way, rules or {}, "cell", message, author)
             return run_sequence(self._ctx, asked, commit)
-        from anabranch.repo.merge.revert import RevertRequest, revert
+        from anabranch.repo.merge.pick import PickRequest
+        from anabranch.repo.merge.revert import revert
 
-        return revert(self._ctx, RevertRequest(commit, on, parent, three_way, rules or {}, message, author))
+        asked = PickRequest(commit, on, parent, rules or {}, "cell", message, author)
+        return revert(self._ctx, asked, three_way=three_way)
 
     def start_revert(
         self,
