@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from anabranch.catalog import entries, history, paths
+from anabranch.catalog import entries
 from anabranch.catalog.store import Connection
 from anabranch.model.changes import Counts
 from anabranch.model.commits import CommitHead
@@ -20,16 +20,14 @@ from anabranch.plan.merge.rules import RowPolicy, Strictness
 from anabranch.plan.merge.sides import ThingConflict, ThingSide
 from anabranch.plan.merge.things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import schemas_for
 from anabranch.repo.merge import constraints
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.merge.earlier_rows import EarlierRows
 from anabranch.repo.merge.file_clashes import file_clashes, with_drops
 from anabranch.repo.merge.file_level import FileMergeRequest, merge_file_rows
-from anabranch.repo.merge.merge_base import rows_at
 from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.real_updates import with_real_updates
-from anabranch.repo.merge.row_sides import MergedRows, Sides, Times
+from anabranch.repo.merge.row_sides import MergedRows, Sides, read_sides, shows_again
 from anabranch.repo.merge.sides import Gathered, Target
 
 if TYPE_CHECKING:
@@ -90,17 +88,10 @@ def merge_source(ctx: Context, target: Target, gathered: Gathered, how: How, num
 
 
 def apply_plan(
-    ctx: Context,
-    target: Target,
-    gathered: Gathered,
-    how: How,
-    plan: ThingsMerge,
-    number: int | None = None,
+    ctx: Context, target: Target, gathered: Gathered, how: How, plan: ThingsMerge, number: int | None = None
 ) -> Merged:
     """Apply to the target's draft what was decided about its things."""
-    work = _Merging(ctx, target, gathered, how, number)
-    work.run(plan)
-    return work.outcome(plan)
+    return _Merging(ctx, target, gathered, how, number).run(plan)
 
 
 @dataclass(frozen=True)
@@ -136,7 +127,7 @@ class _Merging:
     linked: set[ObjectId] = field(default_factory=set)
     made: list[NewObject] = field(default_factory=list)
 
-    def run(self, plan: ThingsMerge) -> None:
+    def run(self, plan: ThingsMerge) -> Merged:
         """Update the draft thing by thing. Names are bound last, once all old ones are free."""
         drafts: list[tuple[ThingMerge, ThingDraft]] = []
         for thing in plan.things:
@@ -146,8 +137,6 @@ class _Merging:
             self._refer(thing)
         with self.ctx.catalog.read() as cx:
             self._bind(cx, drafts)
-
-    def outcome(self, plan: ThingsMerge) -> Merged:
         found = Conflicts(self.rows, (*plan.conflicts, *self.clashes), tuple(self.broken), self.breaking, self.files)
         return Merged(self.target, (self.target.parent,), found, self.references, self.linked, self.made)
 
@@ -168,11 +157,15 @@ class _Merging:
             thing = replace(thing, rows=RowPolicy(self.how.strictness))
         if thing.rows is not None:
             return self._with_rows(draft, thing, thing.rows)
-        return self._checked(draft, thing, self._sides(draft, thing), MergedRows()) if _may_break(thing) else draft
+        return (
+            self._checked(draft, thing, self._sides(draft, thing), MergedRows())
+            if constraints.may_break_unmerged(thing)
+            else draft
+        )
 
     def _needs_rows(self, draft: ThingDraft, thing: ThingMerge) -> bool:
         """Rows must be read though theirs changed none: some are settled, or a dropped column shows again."""
-        if draft.id in self.how.settled or (self.gathered.backward and _shows_again(thing)):
+        if draft.id in self.how.settled or (self.gathered.backward and shows_again(thing)):
             return True
         ours = draft_state(replace(draft, schema=thing.ours.schema)) if thing.ours and thing.ours.schema else None
         return ours is not None and bool(ours.dropped(draft.schema or ()))
@@ -231,17 +224,13 @@ class _Merging:
             statements[0] = replace(statements[0], counts=Counts(inserted=state.row_count))
         schemas = {str(k): v for k, v in state.schemas.items()}
         made = replace(made, statements=tuple(statements), schemas=schemas, linked_schemas=frozenset(schemas))
-        return self._come_back(made) if self._was_here(made.id) else made
-
-    def _was_here(self, thing: ThingId) -> bool:
-        """Whether the target once had this thing and dropped it."""
         with self.ctx.catalog.read() as cx:
-            return entries.find_entry(cx, self.target.clock, thing) is not None
-
-    def _come_back(self, made: ThingDraft) -> ThingDraft:
-        """A dropped table that is back: it becomes a new version, since no change says what became of its rows."""
-        steps = tuple(replace(s, counts=Counts()) for s in made.statements)
-        return replace(made, statements=steps, operations=("alter name",), replaced_rows=made.row_count)
+            was_here = entries.find_entry(cx, self.target.clock, made.id) is not None
+        if not was_here:
+            return made
+        # A dropped table that is back becomes a new version, since no change says what became of its rows.
+        again = tuple(replace(s, counts=Counts()) for s in made.statements)
+        return replace(made, statements=again, operations=("alter name",), replaced_rows=made.row_count)
 
     # --- rows ---
 
@@ -321,33 +310,7 @@ class _Merging:
     def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
         """Read the table's states, and the changes leading to them, in one go before anything runs."""
         with self.ctx.catalog.one_state(), self.ctx.catalog.read() as cx:
-            return self._read_sides(cx, draft, thing)
-
-    def _read_sides(self, cx: Connection, draft: ThingDraft, thing: ThingMerge) -> Sides:
-        """Read the sides. Each state knows the schemas of all objects."""
-        gathered, schema = self.gathered, draft.table_schema
-        assert thing.ours is not None
-        assert thing.theirs is not None
-        ours = draft_state(replace(draft, schema=thing.ours.schema))
-        theirs = gathered.theirs.table(thing.theirs)
-        ids = {*thing.ours.ids, *thing.theirs.ids, *(thing.base.ids if thing.base else ())}
-        base = rows_at(gathered.ancestor, ids, replace(theirs, layers=(), row_count=0))
-        to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
-        if gathered.backward and _shows_again(thing):
-            to_theirs = None  # A dropped column's values are in no change, so the states are compared.
-        layers = (*(to_ours or ()), *(to_theirs or ()), *base.layers)
-        shared = {**schemas_for(self.ctx, cx, layers, ours, theirs, *base.states), str(schema.id): schema}
-        ours, theirs = (replace(s, schemas=shared) for s in (ours, theirs))
-        made = Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, self.target.pending())
-        asked = thing.rows is not None and thing.rows.goes_by_time
-        return replace(made, times=self._times(cx, made)) if asked else made
-
-    def _times(self, cx: Connection, sides: Sides) -> Times:
-        """When the objects on both paths were committed, for rules that ask which side is newer."""
-        objects_ = sorted({x.object.id for x in (*(sides.to_ours or ()), *(sides.to_theirs or ()))})
-        heads = [history.head(cx, r.clock.head) for r in (self.gathered.ours, self.gathered.theirs)]
-        ours, theirs = (h.finished_at if h else 0 for h in heads)
-        return Times(paths.times_of(cx, objects_), ours, theirs)
+            return read_sides(self.ctx, cx, self.gathered, draft, thing, self.target.pending())
 
     # --- what later merges need ---
 
@@ -410,21 +373,6 @@ def _in_catalogue(thing: ThingMerge) -> frozenset[str]:
     return frozenset(str(s.schema.id) for s in (thing.base, thing.theirs) if s and s.schema)
 
 
-def _may_break(thing: ThingMerge) -> bool:
-    """Whether rows may break a constraint though theirs changed none: ours changed some, or a column's type differs."""
-    if thing.theirs is None or thing.ours is None or thing.result is None:
-        return False
-    columns = thing.result.schema or ()
-    return thing.ours.rows_changed or any(constraints.is_retyped(s.schema, columns) for s in (thing.ours, thing.theirs))
-
-
-def _shows_again(thing: ThingMerge) -> bool:
-    """Whether theirs shows a column that the base does not."""
-    if thing.base is None or thing.base.schema is None or thing.theirs is None or thing.theirs.schema is None:
-        return False
-    return any(thing.base.schema.written_as(c) is None for c in thing.theirs.schema)
-
-
 def operations_after(done: Iterable[Operation]) -> tuple[Operation, ...]:
     """Theirs' operations as the merge repeats them; those without effect are dropped when the commit is made."""
     described = [o for o in done if o not in ("create", "drop")]
@@ -432,17 +380,12 @@ def operations_after(done: Iterable[Operation]) -> tuple[Operation, ...]:
     return tuple(dict.fromkeys((*described, *wanted)))
 
 
-def _with_merged(draft: ThingDraft, merged: MergedRows) -> ThingDraft:
-    """The table with its merged rows."""
-    if not merged.replaced:
-        return replace(draft, statements=(*draft.statements, *merged.statements))
-    rows = sum(o.stored.row_count for s in merged.statements for o in s.objects)
-    return replace(draft, statements=merged.statements, replaced_rows=rows)
-
-
 def _after(draft: ThingDraft, merged: MergedRows, sides: Sides) -> ThingDraft:
     """The thing with its merged rows, and the schemas of all objects."""
-    after = _with_merged(draft, merged)
+    before, rows = draft.statements, draft.replaced_rows
+    if merged.replaced:
+        before, rows = (), sum(o.stored.row_count for s in merged.statements for o in s.objects)
+    after = replace(draft, statements=(*before, *merged.statements), replaced_rows=rows)
     known = {**sides.theirs.schemas, **after.schemas}
     linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i not in draft.schemas}
     return replace(after, schemas=known, linked_schemas=linked, operations=with_writes(after))

@@ -66,6 +66,14 @@ def may_be_broken(state: TableState, thing: ThingMerge) -> bool:
     return next(_wanted(state, thing), None) is not None
 
 
+def may_break_unmerged(thing: ThingMerge) -> bool:
+    """Whether rows may break a constraint though theirs changed none: ours changed some, or a column's type differs."""
+    if thing.theirs is None or thing.ours is None or thing.result is None:
+        return False
+    columns = thing.result.schema or ()
+    return thing.ours.rows_changed or any(is_retyped(s.schema, columns) for s in (thing.ours, thing.theirs))
+
+
 def without(found: Sequence[Violation], in_conflict: TableConflicts | None) -> list[Violation]:
     """Drop violations in rows that are still in conflict, since what those become is not decided yet."""
     if in_conflict is None:

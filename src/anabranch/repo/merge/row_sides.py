@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from anabranch.catalog import history, paths
+from anabranch.catalog.store import Connection
 from anabranch.model.ids import ObjectId
 from anabranch.model.layers import chained
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
-from anabranch.plan.commit import Statement
+from anabranch.plan.commit import Statement, ThingDraft, draft_state
+from anabranch.plan.merge.things import ThingMerge
 from anabranch.queries.three_way import Decision
-from anabranch.repo.merge.merge_base import BaseRows
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import schemas_for
+from anabranch.repo.merge.merge_base import BaseRows, rows_at
+from anabranch.repo.merge.sides import Gathered
+from anabranch.repo.write.write import Pending
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,42 @@ class Sides:
     @property
     def states(self) -> tuple[TableState, ...]:
         return (self.ours, self.theirs, *self.base.states)
+
+
+def read_sides(
+    ctx: Context, cx: Connection, gathered: Gathered, draft: ThingDraft, thing: ThingMerge, pending: Pending
+) -> Sides:
+    """Read the sides of a table. Each state knows the schemas of all objects."""
+    assert thing.ours is not None
+    assert thing.theirs is not None
+    schema = draft.table_schema
+    ours = draft_state(replace(draft, schema=thing.ours.schema))
+    theirs = gathered.theirs.table(thing.theirs)
+    ids = {*thing.ours.ids, *thing.theirs.ids, *(thing.base.ids if thing.base else ())}
+    base = rows_at(gathered.ancestor, ids, replace(theirs, layers=(), row_count=0))
+    to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
+    if gathered.backward and shows_again(thing):
+        to_theirs = None  # A dropped column's values are in no change, so the states are compared.
+    layers = (*(to_ours or ()), *(to_theirs or ()), *base.layers)
+    shared = {**schemas_for(ctx, cx, layers, ours, theirs, *base.states), str(schema.id): schema}
+    ours, theirs = (replace(s, schemas=shared) for s in (ours, theirs))
+    made = Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, pending)
+    asked = thing.rows is not None and thing.rows.goes_by_time
+    return replace(made, times=_times(cx, gathered, made)) if asked else made
+
+
+def _times(cx: Connection, gathered: Gathered, sides: Sides) -> Times:
+    """When the objects on both paths were committed, for rules that ask which side is newer."""
+    objects = sorted({x.object.id for x in (*(sides.to_ours or ()), *(sides.to_theirs or ()))})
+    ours, theirs = (history.known_head(cx, r.clock.head).finished_at for r in (gathered.ours, gathered.theirs))
+    return Times(paths.times_of(cx, objects), ours, theirs)
+
+
+def shows_again(thing: ThingMerge) -> bool:
+    """Whether theirs shows a column that the base does not."""
+    if thing.base is None or thing.base.schema is None or thing.theirs is None or thing.theirs.schema is None:
+        return False
+    return any(thing.base.schema.written_as(c) is None for c in thing.theirs.schema)
 
 
 @dataclass(frozen=True)

@@ -213,8 +213,8 @@ class MergeVerbs(OpenedRepository):
         from anabranch.repo.merge.pick import PickRequest
         from anabranch.repo.merge.revert import revert
 
-        asked = PickRequest(commit, on, parent, rules or {}, "cell", message, author)
-        return revert(self._ctx, asked, three_way=three_way)
+        picked = PickRequest(commit, on, parent, rules or {}, "cell", message, author)
+        return revert(self._ctx, picked, three_way=three_way)
 
     def start_revert(
         self,
