@@ -111,6 +111,12 @@ def known_only(query: Query) -> Query:
     return query.over(q.select([exp.Star()], q.subquery(query.expression, "w"), where=_is_not(OP, UNKNOWN)))
 
 
+def in_order_of(query: Query, schema: Schema, cells: Sequence[Column]) -> exp.Select:
+    """A difference with its columns in one order, to be united with others."""
+    names = [*schema.key_ids, OP, *(n for c in cells for n in (str(c.id), c.before))]
+    return q.select([q.col(n) for n in names], q.subquery(query.expression, "u"))
+
+
 def of_kind(query: Query, op: str) -> Query:
     """The rows of one kind, with all columns."""
     return query.over(q.select([exp.Star()], q.subquery(query.expression, "k"), where=_is(OP, op)))

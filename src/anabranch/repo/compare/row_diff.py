@@ -15,7 +15,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.frames.output import to_dicts
 from anabranch.model.equality import are_equal
 from anabranch.model.layers import chained, with_exceptions
-from anabranch.model.objects import may_meet
+from anabranch.model.objects import Layer
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
@@ -26,7 +26,7 @@ from anabranch.queries import query as q
 from anabranch.queries import writes as changes
 from anabranch.queries.path_fold import Path, folded_path, touched_keys
 from anabranch.queries.scan import Keys
-from anabranch.repo.compare.row_diff_output import row_diff_columns, wide_table
+from anabranch.repo.compare.row_diff_output import counted_rows, renamed_beside, row_diff_columns, wide_table
 from anabranch.repo.compare.table_past import refuse_taken_names
 from anabranch.repo.compare.two_states import Ends
 from anabranch.repo.context.context import Context
@@ -82,16 +82,12 @@ class RowChanges:
         gone = [
             c for c in self.ends.before.schema if self.schema.written_as(c) is None and c.id not in self.schema.key_ids
         ]
-        taken = {c.name.lower() for c in self.schema if self._was_shown(c)}
-        return tuple(replace(c, name=f"{c.name} (dropped)") if c.name.lower() in taken else c for c in gone)
+        return renamed_beside(gone, [c for c in self.schema if self._was_shown(c)])
 
     @property
     def _lost_in_long(self) -> tuple[Column, ...]:
         """The lost columns shown in the long form: only where one table's rows went and another's came."""
-        if not self.took_its_place:
-            return ()
-        names = {c.name.lower() for c in self.schema}
-        return tuple(replace(c, name=f"{c.name} (dropped)") if c.name.lower() in names else c for c in self.lost)
+        return renamed_beside(self.lost, self.schema) if self.took_its_place else ()
 
     @property
     def took_its_place(self) -> bool:
@@ -106,7 +102,7 @@ class RowChanges:
     @property
     def _cells(self) -> tuple[Column, ...]:
         """The columns besides the key that can differ, judging by the objects' touched columns."""
-        if self._both_may_bring_one_key() or self._may_be_unknown():
+        if self.ends.may_bring_one_key or self.ends.may_be_unknown:
             return self.plain  # Whole rows are compared.
         touched = {c for x in self.ends.layers if x.object.kind in ("update", "exceptions") for c in x.object.touched}
         return tuple(c for c in self.plain if touched & c.ids)
@@ -132,9 +128,7 @@ class RowChanges:
 
     def is_empty(self) -> bool:
         """Tell whether nothing differs."""
-        if self._nothing or self.sure:
-            return self._nothing
-        return not any(self.counts().values())
+        return self._nothing or not (self.sure or any(self.counts().values()))
 
     def counts(self) -> dict[str, int]:
         """Count the rows inserted, updated and deleted, and the cells changed."""
@@ -143,20 +137,17 @@ class RowChanges:
             return none
         if self.change != "changed":
             came = self.change == "added"
-            rows = (self.ends.after if came else self.ends.before).row_count
-            return {**none, "inserted" if came else "deleted": rows}
+            total = (self.ends.after if came else self.ends.before).row_count
+            return {**none, "inserted" if came else "deleted": total}
         engine = self._pick(f"counting the changes of {self.ends.after.name!r}")
-        with reading(self.ctx, self._all_layers()):
+        with reading(self.ctx, self.ends.everything):
             compared = self.compared(engine)
-            in_memory = _counted(compared)
-            found = self._counted_by(engine, compared) if in_memory is None else in_memory
-        words = {"I": "inserted", "U": "updated", "D": "deleted"}
-        counts = {word: found[op][0] if op in found else 0 for op, word in words.items()}
-        return {**counts, "cells": found["U"][1] if "U" in found else 0}
-
-    def _counted_by(self, engine: Engine, compared: Compared) -> dict[str, tuple[int, int]]:
-        rows = engine.fetch(difference.counted(compared.query, compared.cells)).to_pylist()
-        return {r[q.OP]: (int(r[difference.COUNT]), int(r[difference.CELLS] or 0)) for r in rows}
+            rows, asked = compared.rows, difference.counted(compared.query, compared.cells)
+            found = engine.fetch(asked) if rows is None else counted_rows(rows)
+        by_kind = {row[q.OP]: row for row in found.to_pylist()}
+        words = {q.INSERT: "inserted", q.UPDATE: "updated", q.DELETE: "deleted"}
+        counts = {word: int(by_kind[op][difference.COUNT]) if op in by_kind else 0 for op, word in words.items()}
+        return {**counts, "cells": int(by_kind[q.UPDATE][difference.CELLS] or 0) if q.UPDATE in by_kind else 0}
 
     def compared(self, engine: Engine) -> Compared:
         """The difference, one row per key; computed once if the engine runs in this process."""
@@ -178,14 +169,14 @@ class RowChanges:
     def _compared_by_changes(self, engine: Engine) -> Compared:
         cells, sources = self._cells, q.Sources()
         query = self._from_changes(cells, sources)
-        if not self._may_be_unknown():
+        if not self.ends.may_be_unknown:
             return Compared(query, cells)
         lost = engine.fetch(difference.keys_of(query, self.schema, difference.UNKNOWN))
         known = difference.known_only(query)
         if not lost.num_rows:
             return Compared(known, cells)
         looked_up = changes.changed_only(self._at_keys(Keys(q.Rows(lost), None), cells, sources))
-        both = q.union_all([_shaped(one, self.schema, cells) for one in (known, looked_up)])
+        both = q.union_all([difference.in_order_of(one, self.schema, cells) for one in (known, looked_up)])
         return Compared(q.Query(both, sources.named), cells)
 
     def rows(
@@ -194,18 +185,20 @@ class RowChanges:
         """List the changes with whole rows."""
         found, columns, keyed = self._whole(key, where, args, limit)
         ids = [c for c in self.schema.key_columns if keyed and self.schema.has_key]
-        had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
+        had = self._had(found, columns)
         return row_diff_columns(found, ids, columns, had, self.schema.key_ids).rows(found)
 
-    def _lost_of(self, found: pa.Table) -> list[Column]:
-        return [c for c in self.lost if c.before in found.column_names]
+    def _had(self, found: pa.Table, columns: Sequence[Column]) -> list[Column]:
+        """The columns that the state before has."""
+        lost = [c for c in self.lost if c.before in found.column_names]
+        return [c for c in columns if self._was_shown(c)] + lost
 
     def cells(self, limit: int | None) -> list[dict[str, Any]]:
         """List the cells that differ in rows that both states have."""
         if self._nothing:
             return []
         engine = self._pick(f"the changed cells of {self.ends.after.name!r}")
-        with reading(self.ctx, self._all_layers()):
+        with reading(self.ctx, self.ends.everything):
             compared = self.compared(engine)
             updates = difference.of_kind(compared.query, q.UPDATE)
             found = to_dicts(engine.fetch(self._ordered(updates, compared.keyed)))
@@ -221,7 +214,7 @@ class RowChanges:
     def repeated(self) -> list[tuple[dict[str, Any], int]]:
         """The rows that occur more than once in the state before, as the later schema shows them, with their counts."""
         engine = self._pick(f"the equal rows of {self.ends.after.name!r}")
-        with reading(self.ctx, self._all_layers()):
+        with reading(self.ctx, self.ends.everything):
             query = self._before(self.schema.columns, q.Sources())
             found = to_dicts(engine.fetch(changes.repeated_rows(query, self.schema.columns, _COUNT)))
         return [({c.name: row[c.id] for c in self.schema}, int(row[_COUNT])) for row in found]
@@ -230,7 +223,7 @@ class RowChanges:
         """The changed rows in Spark's form, in memory."""
         condition = where_of(where, args)
         engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
-        with reading(self.ctx, self._all_layers()):
+        with reading(self.ctx, self.ends.everything):
             return engine.fetch(self._long(engine, key, condition))
 
     def spark(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> DataFrame:
@@ -243,8 +236,7 @@ class RowChanges:
         """One row per change, with both sides as structs."""
         found, columns, keyed = self._whole(key, where, args, None)
         _refuse_taken(self.schema.key_columns if keyed else (), difference.CHANGE_TYPE, "before", "after")
-        had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
-        return wide_table(found, self.schema if keyed else None, columns, had)
+        return wide_table(found, self.schema if keyed else None, columns, self._had(found, columns))
 
     def _long(self, engine: Engine, key: Any, where: Expression | None) -> q.Query:
         query, columns, keyed = self._chosen(engine, key, where)
@@ -258,7 +250,7 @@ class RowChanges:
         """Whole rows before and after, their columns, and whether a key relates them."""
         condition = where_of(where, args)
         engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
-        with reading(self.ctx, self._all_layers()):
+        with reading(self.ctx, self.ends.everything):
             if limit is not None and self.ends.by_changes and self.ends.layers and key is None and condition is None:
                 return self._first_rows(engine, limit), [*self.schema.key_columns, *self.plain], True
             query, columns, keyed = self._chosen(engine, key, condition)
@@ -277,17 +269,17 @@ class RowChanges:
                 return found
             count *= 8
 
+    @property
+    def _ways(self) -> Sequence[tuple[tuple[Layer, ...] | None, TableState]]:
+        """The changes that lead to each end, and the table there."""
+        before = replace(self.ends.before, schema=self.schema)
+        return ((self.ends.to_before, before), (self.ends.to_after, self._after))
+
     def _first_keys(self, engine: Engine, count: int) -> Keys:
         """The first of the touched keys, in key order."""
         sources = q.Sources()
-        sides = [
-            touched_keys(Path(layers, None, state), self._access(), sources)
-            for layers, state in (
-                (self.ends.to_before, replace(self.ends.before, schema=self.schema)),
-                (self.ends.to_after, self._after),
-            )
-            if layers
-        ]
+        ways = (Path(layers, None, state) for layers, state in self._ways if layers)
+        sides = [touched_keys(path, self._access(), sources) for path in ways]
         found = engine.fetch(difference.first_keys(sides, self.schema, count))
         return keys_in(found, self.schema.key_columns)
 
@@ -296,11 +288,11 @@ class RowChanges:
 
     def _chosen(self, engine: Engine, key: Any, where: Expression | None) -> tuple[q.Query, list[Column], bool]:
         """Both states where they differ: at one key, where a condition holds before or after, or everywhere."""
-        if not self.ends.by_changes and (key is not None or where is not None):
-            self._refuse_without_key(engine, "key=" if key is not None else "where=")
+        if not self.ends.by_changes and (key is not None or where is not None) and not self._key_fits(engine):
+            what = "key=" if key is not None else "where="
+            raise InvalidRequest(f"{what} needs a key that both states have", hint="read all changes, then filter")
         if key is not None:
-            rows = key_row(self._after, key)
-            keys = keys_in(rows, self.schema.key_columns)
+            keys = keys_in(key_row(self._after, key), self.schema.key_columns)
         elif self.ends.by_changes:
             keys = self._changed_keys(engine)
         else:
@@ -314,16 +306,13 @@ class RowChanges:
         compared = changes.changed_only(self._at_keys(keys, self.plain, q.Sources(), whole=True))
         return compared, [*self.schema.key_columns, *self.plain], True
 
-    def _refuse_without_key(self, engine: Engine, what: str) -> None:
-        if not self._key_fits(engine):
-            raise InvalidRequest(f"{what} needs a key that both states have", hint="read all changes, then filter")
-
     def _changed_keys(self, engine: Engine) -> Keys:
         """The keys of the rows that differ."""
         compared = self.compared(engine)
-        ids = [str(k) for k in self.schema.key_ids]
-        in_memory = None if compared.rows is None else compared.rows.select(ids)
-        found = engine.fetch(difference.keys_of(compared.query, self.schema)) if in_memory is None else in_memory
+        if compared.rows is not None:
+            found = compared.rows.select([str(k) for k in self.schema.key_ids])
+        else:
+            found = engine.fetch(difference.keys_of(compared.query, self.schema))
         return keys_in(found, self.schema.key_columns)
 
     def _matching(self, engine: Engine, keys: Keys, where: Expression) -> Keys:
@@ -343,35 +332,11 @@ class RowChanges:
         return column in ROW_ID or self.ends.before.schema.written_as(column) is not None
 
     def _from_changes(self, cells: Sequence[Column], sources: q.Sources) -> q.Query:
-        sides = [
-            folded_path(Path(layers or (), self.ends.base, state), cells, self._access(), sources)
-            for layers, state in (
-                (self.ends.to_before, replace(self.ends.before, schema=self.schema)),
-                (self.ends.to_after, self._after),
-            )
-        ]
+        ways = (Path(layers or (), self.ends.base, state) for layers, state in self._ways)
+        sides = [folded_path(path, cells, self._access(), sources) for path in ways]
         if not self.ends.to_before:
             return difference.of_one_side(sides[1], self.schema, cells)
         return difference.of_two_sides(sides[0], sides[1], self.schema, cells, sources)
-
-    def _both_may_bring_one_key(self) -> bool:
-        """Whether both sides may have inserted the same key, so that whole rows must be compared."""
-        sides = [
-            [x.object.key_range for x in side or () if x.object.kind in ("rows", "exceptions")]
-            for side in (self.ends.to_before, self.ends.to_after)
-        ]
-        return any(may_meet(one, other) for one in sides[0] for other in sides[1])
-
-    def _may_be_unknown(self) -> bool:
-        """Whether one side may have deleted a key and inserted it again."""
-        return any(
-            gone.turn < came.turn
-            for side in (self.ends.to_before or (), self.ends.to_after or ())
-            for gone in side
-            if gone.object.kind in ("delete", "exceptions")
-            for came in side
-            if came.object.kind in ("rows", "exceptions")
-        )
 
     def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: q.Sources, *, whole: bool = False) -> q.Query:
         columns = (*self.schema.key_columns, *cells)
@@ -427,28 +392,6 @@ class RowChanges:
     def _access(self) -> Any:
         layers = chained(self.ends.before.layers, self.ends.after.layers, with_exceptions(self.ends.layers))
         return self.ctx.access(layers, self.ends.pending)
-
-    def _all_layers(self) -> TableState:
-        """Everything that may be read, so that an error can name the damaged file."""
-        layers = chained(self.ends.layers, self.ends.before.layers, self.ends.after.layers)
-        return replace(self.ends.after, layers=layers)
-
-
-def _counted(compared: Compared) -> dict[str, tuple[int, int]] | None:
-    """Count rows and changed cells by kind of change, if the rows are in memory."""
-    if compared.rows is None:
-        return None
-    by_kind = compared.rows.group_by(q.OP).aggregate([([], "count_all"), (difference.CELLS, "sum")])
-    kinds = by_kind.column(q.OP).to_pylist()
-    numbers = zip(
-        by_kind.column("count_all").to_pylist(), by_kind.column(f"{difference.CELLS}_sum").to_pylist(), strict=True
-    )
-    return {kind: (int(rows), int(cells or 0)) for kind, (rows, cells) in zip(kinds, numbers, strict=True)}
-
-
-def _shaped(query: q.Query, schema: Schema, cells: Sequence[Column]) -> Any:
-    names = [*schema.key_ids, q.OP, *(n for c in cells for n in (str(c.id), c.before))]
-    return q.select([q.col(n) for n in names], q.subquery(query.expression, "u"))
 
 
 def _refuse_taken(shown: Iterable[Column], *added: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -78,3 +78,17 @@ def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column]
     named = {c.name: found.column(str(c.id)) for c in shown if c.id in keys}
     sides = {"before": side([c for c in had if c not in ROW_ID], True, INSERT), "after": side(shown, False, DELETE)}
     return pa.table({difference.CHANGE_TYPE: words, **named, **sides})
+
+
+def counted_rows(rows: pa.Table) -> pa.Table:
+    """Count rows in memory and their changed cells by kind of change, as `difference.counted` does."""
+    found = rows.group_by(OP).aggregate([([], "count_all"), (difference.CELLS, "sum")])
+    return found.select([OP, "count_all", f"{difference.CELLS}_sum"]).rename_columns(
+        [OP, difference.COUNT, difference.CELLS]
+    )
+
+
+def renamed_beside(columns: Iterable[Column], others: Iterable[Column]) -> tuple[Column, ...]:
+    """Columns that are gone; one whose name is in use again gets a suffix."""
+    taken = {c.name.lower() for c in others}
+    return tuple(replace(c, name=f"{c.name} (dropped)") if c.name.lower() in taken else c for c in columns)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from anabranch.model.ids import ObjectId
 from anabranch.model.layers import chained
-from anabranch.model.objects import Layer, size_of
+from anabranch.model.objects import Layer, may_meet, size_of
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.merge.pairing import paired_by_name
@@ -59,6 +59,32 @@ class Ends:
     def size_bytes(self) -> int:
         states = chained(self.before.layers, self.after.layers)
         return size_of(self.layers) if self.by_changes else size_of(states)
+
+    @property
+    def everything(self) -> TableState:
+        """Everything that may be read, so that an error can name the damaged file."""
+        return replace(self.after, layers=chained(self.layers, self.before.layers, self.after.layers))
+
+    @property
+    def may_bring_one_key(self) -> bool:
+        """Whether both ways may insert the same key, so that whole rows must be compared."""
+        ways = [
+            [x.object.key_range for x in way or () if x.object.kind in ("rows", "exceptions")]
+            for way in (self.to_before, self.to_after)
+        ]
+        return any(may_meet(one, other) for one in ways[0] for other in ways[1])
+
+    @property
+    def may_be_unknown(self) -> bool:
+        """Whether one way may delete a key and insert it again."""
+        return any(
+            gone.turn < came.turn
+            for way in (self.to_before or (), self.to_after or ())
+            for gone in way
+            if gone.object.kind in ("delete", "exceptions")
+            for came in way
+            if came.object.kind in ("rows", "exceptions")
+        )
 
 
 def ends_of(before: TableState | None, after: TableState | None) -> Ends:
