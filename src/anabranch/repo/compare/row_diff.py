@@ -142,8 +142,8 @@ class RowChanges:
         engine = self._pick(f"counting the changes of {self.ends.after.name!r}")
         with reading(self.ctx, self.ends.everything):
             compared = self.compared(engine)
-            rows, asked = compared.rows, difference.counted(compared.query, compared.cells)
-            found = engine.fetch(asked) if rows is None else counted_rows(rows)
+            rows, cells = compared.rows, compared.cells
+            found = engine.fetch(difference.counted(compared.query, cells)) if rows is None else counted_rows(rows)
         by_kind = {row[q.OP]: row for row in found.to_pylist()}
         words = {q.INSERT: "inserted", q.UPDATE: "updated", q.DELETE: "deleted"}
         counts = {word: int(by_kind[op][difference.COUNT]) if op in by_kind else 0 for op, word in words.items()}
