@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import InvalidRequest, NotFound
-from anabranch.jobs.inputs import DatasetInput, Pin, pin_input, read_input_text, repository_of
+from anabranch.jobs.inputs import DatasetInput, Pin, pin_input, read_input_text, repository_of, source_of
 from anabranch.plan.shards import InputFile, ShardBy, deal_files
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ def pin(repo: Repository, given: JobInput, branch: str, reader: str) -> Pinned:
     if isinstance(given, DatasetInput):
         return pin_input(repo, given, branch, reader)
     try:
-        source = repo.sibling(given.repository) if given.repository else repo
-        ref = given.at or (branch if source.name == repo.name else source.default_branch)
-        commit = source.show(ref).hash
+        source, commit = source_of(repo, given.repository, given.at, branch)
     except NotFound as error:
         raise NotFound(f"{reader} reads {given.label!r}: {error.message}", hint=error.hint) from error
     tree = source.files(at=commit)

@@ -55,13 +55,18 @@ class Pin:
 def pin_input(repo: Repository, given: DatasetInput, branch: str, reader: str) -> Pin:
     """Find the commit at which to read a table; `reader` says who wants it, for messages."""
     try:
-        source = repo.sibling(given.repository) if given.repository else repo
-        ref = given.at or (branch if source.name == repo.name else source.default_branch)
-        commit = source.show(ref).hash
+        source, commit = source_of(repo, given.repository, given.at, branch)
         return Pin(source.name, given.table, commit, last_touch(source, given.table, commit))
     except NotFound as error:
         hint = "name a table that is there"
         raise NotFound(f"{reader} reads {given.label!r}: {error.message}", hint=hint) from error
+
+
+def source_of(repo: Repository, named: str | None, at: str | None, branch: str) -> tuple[Repository, str]:
+    """The repository that an input is read from, and the commit at which it is read."""
+    source = repo.sibling(named) if named else repo
+    ref = at or (branch if source.name == repo.name else source.default_branch)
+    return source, source.show(ref).hash
 
 
 def last_touch(repo: Repository, table: str, at: str) -> str:

@@ -15,7 +15,7 @@ from anabranch.jobs.job import Job
 from anabranch.jobs.request import JobRequest
 from anabranch.pipelines.datasets import Dataset
 from anabranch.pipelines.sources import RunState, in_form, rows_of
-from anabranch.sql.references import find_references, splice
+from anabranch.sql.references import find_references, quoted, splice
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -212,7 +212,7 @@ def _groups_of(state: RunState, given: DatasetInput, dataset: Dataset, where: st
 
 def _in_groups(group: str, values: set[Any]) -> tuple[str, dict[str, Any]]:
     """A condition that holds for rows of these groups."""
-    column = f"`{group.replace('`', '``')}`"
+    column = quoted(group)
     known = sorted((v for v in values if v is not None), key=repr)
     args = {f"g{n}": value for n, value in enumerate(known)}
     parts = [f"{column} IN ({', '.join(f':{name}' for name in args)})"] if args else []

@@ -23,6 +23,7 @@ from anabranch.jobs.inputs import DatasetInput
 from anabranch.pipelines.datasets import Dataset, DatasetKind, Expectation, FrameKind, Sharded, Verdict
 from anabranch.plan.pipeline import Refresh
 from anabranch.plan.shards import read_shard_by
+from anabranch.sql.references import quoted
 
 F = TypeVar("F", bound=Callable[..., Any])
 _EXPECTED = "_anabranch_expectations"
@@ -169,7 +170,7 @@ def expect_or_fail(name: str, condition: str) -> Callable[[F], F]:
 def expect_unique(*columns: str, name: str | None = None, verdict: Verdict = "fail") -> Callable[[F], F]:
     """Publish nothing if two rows have the same values in these columns."""
     title = name or f"unique {', '.join(columns)}"
-    listed = ", ".join(f"`{c.replace('`', '``')}`" for c in columns)
+    listed = ", ".join(map(quoted, columns))
     return _expecting(Expectation(title, listed, verdict, "unique"))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from anabranch.pipelines.compute import Computed
 from anabranch.pipelines.datasets import Dataset, Expectation, Verdict
 from anabranch.pipelines.sources import RunState
-from anabranch.pipelines.write import CHANGE_TYPE, has_change_type, write_dropped
+from anabranch.pipelines.write import CHANGE_TYPE, chosen_rows, has_change_type, write_dropped
 
 
 @dataclass(frozen=True)
@@ -74,22 +74,19 @@ def without_dropped(state: RunState, dataset: Dataset, found: Computed) -> Itera
 def _parted(state: RunState, dataset: Dataset, found: Computed, met: str) -> tuple[Any, Any]:
     """The rows to write, and those to keep out. A change to a row that is kept out deletes what has its key."""
     if dataset.refresh != "changes" or found.is_all:
-        return _chosen(state, found.rows, met), _chosen(state, found.rows, f"NOT ({met})")
+        return chosen_rows(state, found.rows, met), chosen_rows(state, found.rows, f"NOT ({met})")
     has_type = has_change_type(state, found.rows)
     kind, others = (CHANGE_TYPE, f"* EXCEPT ({CHANGE_TYPE})") if has_type else ("'insert'", "*")
     stays = f"{kind} NOT IN ('delete', 'update_preimage')"
-    good = _chosen(state, found.rows, "true", f"{others}, CASE WHEN {met} THEN {kind} ELSE 'delete' END {CHANGE_TYPE}")
-    return good, _chosen(state, found.rows, f"NOT ({met}) AND {stays}")
+    good = chosen_rows(
+        state, found.rows, "true", f"{others}, CASE WHEN {met} THEN {kind} ELSE 'delete' END {CHANGE_TYPE}"
+    )
+    return good, chosen_rows(state, found.rows, f"NOT ({met}) AND {stays}")
 
 
 def drops_of(dataset: Dataset) -> list[Expectation]:
     """The expectations that keep rows out of a dataset."""
     return [e for e in dataset.expectations if e.verdict == "drop" and e.kind == "condition"]
-
-
-def _chosen(state: RunState, rows: Any, condition: str, columns: str = "*") -> Any:
-    found = state.repo.sql(f"SELECT {columns} FROM {{rows}} WHERE {condition}", rows=rows)
-    return found.spark() if found.engine == "spark" else found.arrow()
 
 
 def _count(state: RunState, rows: Any, expected: list[Expectation]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.pipelines.compute import Computed
 from anabranch.pipelines.datasets import Dataset
 from anabranch.pipelines.sources import RunState
+from anabranch.sql.references import quoted
 
 if TYPE_CHECKING:
     from anabranch.repo.commit.transaction import Transaction
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 CHANGE_TYPE = "_change_type"
 DROPPED = "__dropped"
 """Suffix of the table for rows that `expect_or_drop` keeps out."""
+_OTHERS = f"* EXCEPT ({CHANGE_TYPE})"
 _GOES = f"{CHANGE_TYPE} IN ('delete', 'update_preimage')"
 
 
@@ -40,7 +42,7 @@ def write_dropped(state: RunState, dataset: Dataset, kept_out: Computed, compute
     """Commit the rows kept out of a dataset, in place of those that earlier runs kept out of the same part of it.
 
     Without a key, since the key may be what is wrong with them. `computed` are all rows, those kept in as well."""
-    name = dropped_name(dataset)
+    name = f"{dataset.name}{DROPPED}"
     with state.repo.commit(state.branch, f"rows kept out of {dataset.name}") as tx:
         if kept_out.is_all or name not in {t.name for t in state.repo.tables(state.branch)}:
             rows = _without_change_type(state, dataset, kept_out.rows)
@@ -51,11 +53,6 @@ def write_dropped(state: RunState, dataset: Dataset, kept_out: Computed, compute
             if dataset.refresh == "changes":
                 _delete_keys(state, tx, name, dataset, computed)
             tx.table(name).insert(_without_change_type(state, dataset, kept_out.rows))
-
-
-def dropped_name(dataset: Dataset) -> str:
-    """The table for the rows that are kept out of a dataset."""
-    return f"{dataset.name}{DROPPED}"
 
 
 def _write_all(state: RunState, tx: Transaction, dataset: Dataset, rows: Any) -> None:
@@ -89,16 +86,16 @@ def _apply(state: RunState, tx: Transaction, dataset: Dataset, rows: Any) -> Non
         table.upsert(rows)
         return
     _delete_keys(state, tx, dataset.name, dataset, rows, _GOES)
-    table.upsert(_chosen(state, rows, f"NOT ({_GOES})"))
+    table.upsert(chosen_rows(state, rows, f"NOT ({_GOES})", _OTHERS))
 
 
 def _delete_keys(
     state: RunState, tx: Transaction, name: str, dataset: Dataset, rows: Any, condition: str = "true"
 ) -> None:
     """Delete from a table what has the key of one of these rows."""
-    keys = ", ".join(_quoted_part(k) for k in dataset.key)
+    keys = ", ".join(quoted(k) for k in dataset.key)
     gone = state.repo.sql(f"SELECT DISTINCT {keys} FROM {{rows}} WHERE {condition}", rows=rows)
-    on = " AND ".join(f"t.{_quoted_part(k)} <=> s.{_quoted_part(k)}" for k in dataset.key)
+    on = " AND ".join(f"t.{quoted(k)} <=> s.{quoted(k)}" for k in dataset.key)
     tx.sql(f"MERGE INTO {_quoted(name)} t USING {{gone}} s ON {on} WHEN MATCHED THEN DELETE", gone=gone.arrow())
 
 
@@ -111,17 +108,14 @@ def _without_change_type(state: RunState, dataset: Dataset, rows: Any) -> Any:
     """Drop the `_change_type` of a dataset of changes that was computed in full: there is nothing to delete."""
     if dataset.refresh != "changes":
         return rows
-    return _chosen(state, rows, "true") if has_change_type(state, rows) else rows
+    return chosen_rows(state, rows, "true", _OTHERS) if has_change_type(state, rows) else rows
 
 
-def _chosen(state: RunState, rows: Any, condition: str) -> Any:
-    found = state.repo.sql(f"SELECT * EXCEPT ({CHANGE_TYPE}) FROM {{rows}} WHERE {condition}", rows=rows)
+def chosen_rows(state: RunState, rows: Any, condition: str, columns: str = "*") -> Any:
+    """Some columns of the rows for which a condition holds, on the engine that computes them."""
+    found = state.repo.sql(f"SELECT {columns} FROM {{rows}} WHERE {condition}", rows=rows)
     return found.spark() if found.engine == "spark" else found.arrow()
 
 
 def _quoted(name: str) -> str:
-    return ".".join(map(_quoted_part, name.split(".")))
-
-
-def _quoted_part(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
+    return ".".join(map(quoted, name.split(".")))

@@ -72,7 +72,7 @@ def splice(text: str, references: Sequence[Reference], names: Sequence[str | Non
             continue
         edits.append((reference.start, reference.end, name))
         if reference.alias_at is not None:
-            edits.append((reference.alias_at, reference.alias_at, f" AS {_quoted(reference.parts[-1])}"))
+            edits.append((reference.alias_at, reference.alias_at, f" AS {quoted(reference.parts[-1])}"))
         if len(reference.parts) > 1 and not reference.frame:
             edits.extend(_qualifiers(text, reference, references))
     # An alias inserted at the end of a replaced reference sorts after it.
@@ -98,7 +98,8 @@ def _qualifiers(text: str, reference: Reference, references: Sequence[Reference]
             yield first, tokens[i + size - 2].start, ""
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name in backticks, whatever is in it."""
     return f"`{name.replace('`', '``')}`"
 
 

@@ -17,7 +17,7 @@ from anabranch.repo.sql.plan import Plan, find_all, plan_query, used_args
 from anabranch.repo.sql.relations import TARGET, SqlPlace, with_row_id
 from anabranch.repo.write.table_writer import TableWriter
 from anabranch.sql.grammar.tokens import find_qualified, tokenize
-from anabranch.sql.references import find_references
+from anabranch.sql.references import find_references, quoted
 from anabranch.sql.statements import Delete, Insert, MergeClause, MergeInto, Truncate, Update
 
 
@@ -51,10 +51,10 @@ def _with_partition(asked: Insert, schema: Schema) -> Insert:
     if repeated := [name for name in columns if name in fixed]:
         raise InvalidRequest(f"column {repeated[0]!r} is in PARTITION and in the list", hint="name it once")
     values = ", ".join(
-        f"CAST({value} AS {schema.column(name).type}) AS {_quoted(name)}" for name, value in fixed.items()
+        f"CAST({value} AS {schema.column(name).type}) AS {quoted(name)}" for name, value in fixed.items()
     )
     where = " AND ".join(
-        f"{_quoted(name)} <=> CAST({value} AS {schema.column(name).type})" for name, value in fixed.items()
+        f"{quoted(name)} <=> CAST({value} AS {schema.column(name).type})" for name, value in fixed.items()
     )
     source = f"SELECT *, {values} FROM (\n{asked.source}\n)"
     listed = None if asked.by_name else (*columns, *fixed)
@@ -87,7 +87,7 @@ def _rows(plan: Plan) -> Any:
 
 def _cast(name: str, source: DataType | None, column: Column, what: str, shown: str | None = None) -> str:
     """Cast a value to its column's type, named as the column or as `shown`; refuse one that cannot be stored."""
-    alias = _quoted(shown or column.name)
+    alias = quoted(shown or column.name)
     problem = misfit(source, column.type) if source is not None else None
     if problem:
         message = f"{what}: column {column.name!r} is {column.type}, the value is {source}"
@@ -96,10 +96,6 @@ def _cast(name: str, source: DataType | None, column: Column, what: str, shown: 
         return f"{spark_fitted(name, source, column.type)} AS {alias}"
     value = f"`{name}`" if source == column.type else f"CAST(`{name}` AS {column.type})"
     return f"{value} AS {alias}"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _targets(asked: Insert, schema: Schema, found: Sequence[str]) -> list[Column]:
@@ -156,7 +152,7 @@ def run_update(place: SqlPlace, asked: Update, given: Given) -> Counts:
         where = _requalified(asked.where, alias, own) if asked.where else None
         return table.update(plain, where, _args([*plain.values(), where], given))
     where = f" WHERE ({asked.where}\n)" if asked.where else ""
-    text = _actions(f"'{UPDATE}'", schema, alias, values, f"FROM {{{TARGET}}} AS {_quoted(alias)}{where}")
+    text = _actions(f"'{UPDATE}'", schema, alias, values, f"FROM {{{TARGET}}} AS {quoted(alias)}{where}")
     return _change(place, table, f"{asked.defined}\n{text}", values, given, f"update of {asked.table!r}")
 
 
@@ -169,7 +165,7 @@ def run_delete(place: SqlPlace, asked: Delete, given: Given) -> Counts:
     if not asked.defined and not _looks_elsewhere(asked.where):
         where = _requalified(asked.where, alias, own)
         return table.delete(where, _args([where], given))
-    source = f"FROM {{{TARGET}}} AS {_quoted(alias)} WHERE ({asked.where}\n)"
+    source = f"FROM {{{TARGET}}} AS {quoted(alias)} WHERE ({asked.where}\n)"
     text = _actions(f"'{DELETE}'", table.schema, alias, {}, source)
     return _change(place, table, f"{asked.defined}\n{text}", {}, given, f"delete from {asked.table!r}")
 
@@ -180,20 +176,20 @@ def run_merge(place: SqlPlace, asked: MergeInto, given: Given) -> Counts:
     what, schema = f"merge into {asked.table!r}", table.schema
     alias = asked.alias or _last(asked.table)
     source_alias = asked.source_alias or _source_name(asked.source)
-    source = f"(SELECT *, true AS `{_THERE}` FROM {asked.source} AS {_quoted(source_alias)}) AS {_quoted(source_alias)}"
+    source = f"(SELECT *, true AS `{_THERE}` FROM {asked.source} AS {quoted(source_alias)}) AS {quoted(source_alias)}"
     if asked.source_alias is None and not asked.source.lstrip().startswith("("):
-        source = f"(SELECT *, true AS `{_THERE}` FROM {asked.source}) AS {_quoted(source_alias)}"
+        source = f"(SELECT *, true AS `{_THERE}` FROM {asked.source}) AS {quoted(source_alias)}"
     reads = f"{asked.defined}\nSELECT * FROM {source}"
     find_all(place, [reads, *_looks(asked)], given.args, given.frames)
     probe = plan_query(place, reads, given.args, given.frames)
     offered = [n for n, _ in probe.columns if n != _THERE]
     clauses = [_filled(c, schema, offered, source_alias, what) for c in asked.clauses]
-    target = f"(SELECT *, true AS `{_HERE}` FROM {{{TARGET}}} AS `t`) AS {_quoted(alias)}"
+    target = f"(SELECT *, true AS `{_HERE}` FROM {{{TARGET}}} AS `t`) AS {quoted(alias)}"
     tests = [_test(c) for c in clauses]
     op = _choice(tests, [f"'{_OPS[c.action]}'" for c in clauses])
     values = {
         c.name: _choice(
-            tests, [_clause_value(k, c, alias) for k in clauses], otherwise=f"{_quoted(alias)}.{_quoted(c.name)}"
+            tests, [_clause_value(k, c, alias) for k in clauses], otherwise=f"{quoted(alias)}.{quoted(c.name)}"
         )
         for c in schema
     }
@@ -246,7 +242,7 @@ def _filled(clause: MergeClause, schema: Schema, offered: Sequence[str], source:
         if missing:
             message = f"{what}: the source has no column {missing[0]!r}, which `*` asks for"
             raise InvalidRequest(message, hint="name the columns and values", column=missing[0])
-        values = tuple((c.name, f"{_quoted(source)}.{_quoted(names[c.name.lower()])}") for c in schema)
+        values = tuple((c.name, f"{quoted(source)}.{quoted(names[c.name.lower()])}") for c in schema)
         return replace(clause, values=values)
     pairs = [(schema.column(n.rsplit(".", 1)[-1]), text) for n, text in clause.values]
     if len({c.id for c, _ in pairs}) < len(pairs):
@@ -264,17 +260,17 @@ def _clause_value(clause: MergeClause, column: Column, alias: str) -> str:
 
 def _own(alias: str, column: Column) -> str:
     """The cell as it was."""
-    return f"{_quoted(alias)}.{_quoted(column.name)}"
+    return f"{quoted(alias)}.{quoted(column.name)}"
 
 
 def _actions(op: str, schema: Schema, alias: str, values: Mapping[str, str], source: str) -> str:
     """The query that says what happens to each row, with its cells before and after."""
-    own = _quoted(alias)
+    own = quoted(alias)
     picked = [f"{op} AS `{OP}`"]
     if not schema.has_key:
         picked += [f"{own}.`{c.name}` AS `{c.name}`" for c in schema.key_columns]
     for i, column in enumerate(schema):
-        old = f"{own}.{_quoted(column.name)}"
+        old = f"{own}.{quoted(column.name)}"
         new = f"({values[column.name]}\n)" if column.name in values else old
         picked += [f"{new} AS `n{i}`", f"{old} AS `o{i}`"]
     return f"SELECT {', '.join(picked)} {source}"
@@ -345,7 +341,7 @@ def _requalified(text: str, alias: str, own: str) -> str:
         return text
     pieces, at = [], 0
     for token, _ in find_qualified(text, alias):
-        pieces += [text[at : token.start], _quoted(own)]
+        pieces += [text[at : token.start], quoted(own)]
         at = token.end
     return "".join((*pieces, text[at:]))
 

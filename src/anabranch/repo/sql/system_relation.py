@@ -17,6 +17,7 @@ from anabranch.model.types import DataType
 from anabranch.queries.query import Rows, reading_of
 from anabranch.repo.branches.refs import pinned
 from anabranch.repo.read.table import open_table
+from anabranch.sql.references import quoted
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
@@ -139,7 +140,7 @@ class SystemRequest:
 
         def frame() -> DataFrame:
             made = found.spark()
-            return made if made.columns == names else made.select(*[f"`{n.replace('`', '``')}`" for n in names])
+            return made if made.columns == names else made.select(*map(quoted, names))
 
         return SystemTable(self.name, columns, read, frame)
 
