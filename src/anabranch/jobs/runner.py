@@ -182,7 +182,9 @@ def run_shard(task: ShardTask, number: int) -> dict[str, Any]:
     try:
         row_count = _write_rows(task, shard, f"{folder}/rows.arrow")
     except Exception as error:
-        _note_failure(task, shard, error)
+        said = {"shard": shard.number, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+        name = f"failed/{shard.number:05}-{uuid.uuid4().hex}.json"
+        task.place.write(name, json.dumps({**said, "log": shard._log}).encode())
         place.remove(folder)
         raise
     took = {"seconds": round(time.monotonic() - began, 3), "log": shard._log}
@@ -197,12 +199,6 @@ def _winner(place: Any, number: int) -> dict[str, Any]:
     (content,) = place.read([place.winners(number)[number]])
     found: dict[str, Any] = json.loads(content)
     return found
-
-
-def _note_failure(task: ShardTask, shard: JobShard, error: Exception) -> None:
-    said = {"shard": shard.number, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
-    name = f"failed/{shard.number:05}-{uuid.uuid4().hex}.json"
-    task.place.write(name, json.dumps({**said, "log": shard._log}).encode())
 
 
 def _write_rows(task: ShardTask, shard: JobShard, name: str) -> int:

@@ -17,16 +17,12 @@ def _lines(pipeline: Pipeline, dataset: Dataset) -> Iterator[str]:
     yield f"{dataset.name}  ({', '.join(_caption(dataset))})"
     inputs = _inputs(pipeline, dataset)
     for n, given in enumerate(inputs):
-        outside = "  (outside)" if _is_outside(pipeline, given) else ""
+        outside = "  (outside)" if isinstance(given, FilesInput) or not pipeline.is_inside(given) else ""
         yield f"{'└─' if n == len(inputs) - 1 else '├─'} {given.label}{outside}"
 
 
 def _inputs(pipeline: Pipeline, dataset: Dataset) -> list[JobInput]:
     return [*pipeline.inputs_of(dataset).values(), *dataset.files]
-
-
-def _is_outside(pipeline: Pipeline, given: JobInput) -> bool:
-    return isinstance(given, FilesInput) or not pipeline.is_inside(given)
 
 
 def _caption(dataset: Dataset) -> list[str]:

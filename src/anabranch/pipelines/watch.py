@@ -38,17 +38,10 @@ def watch(
                     notify(done)
             except AnabranchError as error:
                 notify(error)
-                _wait_for_a_move(repo, pipeline, on, every_seconds, stop)
+                before = _heads(repo, pipeline)  # The same inputs would fail again, so one must move.
+                while not stop() and _heads(repo, pipeline) == before:
+                    time.sleep(every_seconds)
             time.sleep(every_seconds)
-
-
-def _wait_for_a_move(
-    repo: Repository, pipeline: Pipeline, on: str | None, every_seconds: float, stop: Callable[[], bool]
-) -> None:
-    """Wait until an input moves: after a failure, the same inputs would fail again."""
-    before = _heads(repo, pipeline)
-    while not stop() and _heads(repo, pipeline) == before:
-        time.sleep(every_seconds)
 
 
 def _heads(repo: Repository, pipeline: Pipeline) -> dict[str, str]:

@@ -92,11 +92,6 @@ def computed(query: Query, column: Column, tree: exp.Expr, schema: Schema) -> Qu
     return query.over(q.select(picked, q.subquery(query.expression, "c")))
 
 
-def with_args(query: Query, args: Mapping[str, Any]) -> Query:
-    """A query with users' arguments."""
-    return Query(query.expression, query.sources, args)
-
-
 def against(query: Query, side: str, how: Decision) -> Query:
     """The difference from one side to the merged rows: one row per key, even where nothing differs."""
     has, stays = is_set(there(side)), is_set(STAYS)

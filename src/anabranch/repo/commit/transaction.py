@@ -360,16 +360,13 @@ class Transaction:
         self, name: str, parts: tuple[tuple[str, ...], str], moving: ThingId | None = None
     ) -> plan.NamePlace:
         """The place for a new name; refused if it is taken, even in another case, as in Spark."""
-        parent = self._namespace(parts[0])
+        parent = self._path(parts[0])[-1].thing_id
         for own in (parts[1], self._called(parent, parts[1])):
             taken = self._bound(parent, own)
             if taken and taken[1] != moving:
                 message = f"there is a table or namespace {'.'.join((*parts[0], own))!r}"
                 raise AlreadyExists(message, hint="choose another name, or drop it first")
         return parent, parts[1]
-
-    def _namespace(self, parts: tuple[str, ...]) -> ThingId:
-        return self._path(parts)[-1].thing_id
 
     def _path(self, parts: tuple[str, ...]) -> list[Named]:
         """A namespace and those above it, root first."""

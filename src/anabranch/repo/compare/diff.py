@@ -76,7 +76,9 @@ def compared(ctx: Context, cx: Connection, sides: DiffSides, table: str | None =
     elif spaces:
         every = _below(cx, ctx, sides) | things
         old, new = _shown(cx, sides.before, every), _shown(cx, sides.after, every, sides.staged)
-        old, new = _without_unmoved(old, new, things)
+        # Things that nobody touched are left out, unless a namespace took them along.
+        same = {t for t in old.keys() & new.keys() - things if old[t].name == new[t].name}
+        old, new = {t: s for t, s in old.items() if t not in same}, {t: s for t, s in new.items() if t not in same}
     found = _tables(ctx, cx, sides, _of_kind(old, "table"), _of_kind(new, "table"))
     files = _files(ctx, cx, sides) if table is None and files_thing(ctx.record.id) in things else None
     reader = BlockReader(ctx, sides.staged.packs, sides.staged.pending)
@@ -159,14 +161,6 @@ def _placed(shown: Mapping[ThingId, _SideThing]) -> dict[ThingId, Placed]:
 def _below(cx: Connection, ctx: Context, sides: DiffSides) -> set[str]:
     """Every table, since a namespace that was moved or dropped takes its contents along."""
     return {t.id for at in (sides.before, sides.after) for t in list_tables(ctx, cx, at, None)}
-
-
-def _without_unmoved(
-    old: Mapping[ThingId, _SideThing], new: Mapping[ThingId, _SideThing], touched: set[str]
-) -> tuple[dict[ThingId, _SideThing], dict[ThingId, _SideThing]]:
-    """Leave out things that nobody touched, and that no namespace took along."""
-    same = {t for t in old.keys() & new.keys() - touched if old[t].name == new[t].name}
-    return {t: s for t, s in old.items() if t not in same}, {t: s for t, s in new.items() if t not in same}
 
 
 def _named(ctx: Context, cx: Connection, sides: DiffSides, name: str) -> set[str]:

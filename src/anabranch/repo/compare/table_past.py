@@ -77,7 +77,7 @@ def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:
     own = ids
     while before := _taken_over(ctx, cx, clock, own):
         followers |= {*own}
-        own = _entry_ids(before)
+        own = _with_united(before.thing_id, before.attributes)
         ids = (*ids, *(i for i in own if i not in ids))
         known = schema_of(ctx, cx, {before.schema_id}) if before.schema_id else {}
         schema = reduce(lambda after, was: paired_by_name(was, after), known.values(), schema)
@@ -100,10 +100,6 @@ def _taken_over(ctx: Context, cx: Connection, at: Clock, ids: Sequence[ThingId])
 def ids_of(state: TableState) -> tuple[ThingId, ...]:
     """The ids of a table."""
     return _with_united(state.id, state.attributes)
-
-
-def _entry_ids(entry: Entry) -> tuple[ThingId, ...]:
-    return _with_united(entry.thing_id, entry.attributes)
 
 
 def _with_united(thing: ThingId, attributes: Mapping[str, Any]) -> tuple[ThingId, ...]:

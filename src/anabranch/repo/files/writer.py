@@ -56,10 +56,7 @@ class FilesWriter(FileTree):
         super().__init__(ctx, self._flushed_state, self._reader(), find, draft.pending())
 
     def _reader(self) -> BlockReader:
-        return BlockReader(self._ctx_of(), self._draft.packs(), self._draft.pending(), self._blocks_out.packs)
-
-    def _ctx_of(self) -> Context:
-        return self._blocks_out.ctx
+        return BlockReader(self._blocks_out.ctx, self._draft.packs(), self._draft.pending(), self._blocks_out.packs)
 
     def _flushed_state(self) -> TableState:
         self.flush()

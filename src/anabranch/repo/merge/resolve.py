@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -189,7 +189,7 @@ class _Resolving:
         tree = rule_tree(expression, column, engine, what)
         query = decided_rows.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
         args = dict(expression.args)
-        found = engine.fetch(query if not args else decided_rows.with_args(query, args))
+        found = engine.fetch(replace(query, args=args))
         keys = [str(k) for k in self.schema.key_ids]
         by_key = dict(zip(tuples(found, keys), objects_of(found.column("v")), strict=True))
         return [by_key[key] for key in tuples(rows, keys)]

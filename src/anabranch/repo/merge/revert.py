@@ -154,7 +154,8 @@ class _ChangedTable:
 
     def on_columns(self, before: Position, described: Sequence[tuple[Position, Entry]]) -> list[Position]:
         """The later commits that wrote to a column the commit made, or changed the schema after it."""
-        schema, old = self._schema(self.entry), self._schema_at(before)
+        entry = self._entry_at(before)
+        schema, old = self._schema(self.entry), self._schema(entry) if entry else None
         if schema is None or old is None or schema.id == old.id:
             return []
         made = [c for c in schema if old.written_as(c) is None]
@@ -240,10 +241,6 @@ class _ChangedTable:
             return None
         with self.ctx.catalog.read() as cx:
             return schema_of(self.ctx, cx, {entry.schema_id})[entry.schema_id]
-
-    def _schema_at(self, position: Position) -> Schema | None:
-        entry = self._entry_at(position)
-        return self._schema(entry) if entry else None
 
     def _state(self, layers: Sequence[Layer]) -> TableState:
         schema = self._schema(self.entry)

@@ -50,7 +50,7 @@ def prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> Ro
     """Choose the engine and parse users' rules for it."""
     cells = tuple(c for c in schema if c.id not in schema.key_ids)
     name = sides.ours.name
-    rules = {c: policy.rules[c.id] for c in cells if _has_sql(policy, c)}
+    rules = {c: policy.rules[c.id] for c in cells if c.id in policy.rules and policy.rules[c.id].word == "expression"}
     texts = {c: _expression_of(rule) for c, rule in rules.items()}
     what = {c: f"the rule {r.given_as!r} ({shortened(str(r.expression))}) for {name!r}" for c, r in rules.items()}
     spark_reason = next((u for c, e in texts.items() if (u := unproven_rule(e, c, what[c]))), None)
@@ -77,10 +77,6 @@ def lacking_columns(
     """The columns that a side lacks in all of its schemas."""
     sides = ((OURS, list(ours)), (THEIRS, list(theirs)))
     return frozenset((side, str(c.id)) for side, has in sides for c in cells if not any(s.written_as(c) for s in has))
-
-
-def _has_sql(policy: RowPolicy, column: Column) -> bool:
-    return column.id in policy.rules and policy.rules[column.id].word == "expression"
 
 
 _NO_SCHEMA: Any = "rule"

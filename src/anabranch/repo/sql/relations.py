@@ -308,8 +308,3 @@ def time_text(value: Any) -> str:
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
     return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def with_row_id(table: Table) -> Table:
-    """The same table with its hidden row id, if it has no key."""
-    return table._with(replace(table._selection, hidden=True))

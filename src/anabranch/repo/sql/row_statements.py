@@ -14,7 +14,7 @@ from anabranch.plan.commit import Statement as Changed
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE
 from anabranch.queries.rendering import spark_fitted
 from anabranch.repo.sql.plan import Plan, find_all, plan_query, used_args
-from anabranch.repo.sql.relations import TARGET, SqlPlace, with_row_id
+from anabranch.repo.sql.relations import TARGET, SqlPlace
 from anabranch.repo.write.table_writer import TableWriter
 from anabranch.sql.grammar.tokens import find_qualified, tokenize
 from anabranch.sql.references import find_references, quoted
@@ -284,7 +284,7 @@ def _change(
     from anabranch.repo.write.write import Write
 
     state = table._state
-    frames = {**given.frames, TARGET: with_row_id(table)}
+    frames = {**given.frames, TARGET: table._with(replace(table._selection, hidden=True))}
     inner = plan_query(place, text, given.args, frames)
     types = dict(inner.columns)
     hidden = [] if state.schema.has_key else [f"`{c.name}`" for c in state.schema.key_columns]

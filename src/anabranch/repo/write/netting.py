@@ -39,7 +39,8 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
     pending = contents_of(objects)
     with reading(ctx, state):
         repeated = None if table.has_lost_cells else repeated_keys(ctx, objects, state, pending)
-    if repeated is None or _are_most(repeated, objects):
+    # Where many keys repeat, hardly any object would stay as it is.
+    if repeated is None or repeated.num_rows * 4 > sum(o.stored.row_count for o in objects):
         made = _compared(ctx, table, state, objects, None)
     elif repeated.num_rows:
         made = _compared(ctx, table, state, objects, repeated)
@@ -49,11 +50,6 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
     statements = (Statement("update", made, counts_of(made), packs=packs),) if made else ()
     # A new version is compared with nothing: all its rows are in the difference.
     return replace(table, statements=statements, replaced_rows=0 if table.replaced else None)
-
-
-def _are_most(keys: pa.Table, objects: Sequence[NewObject]) -> bool:
-    """Whether hardly any object would stay as it is."""
-    return bool(keys.num_rows * 4 > sum(o.stored.row_count for o in objects))
 
 
 def _compared(

@@ -10,7 +10,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.frames.input import read_input
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import NewObject
-from anabranch.model.schema import Schema, column_types
+from anabranch.model.schema import column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
@@ -104,12 +104,8 @@ def _store(write: Write, place: Scratch, incoming: Kept, split: Condition) -> tu
 def _store_rows(write: Write, place: Scratch, compared: Query) -> tuple[NewObject, ...]:
     """Store whole rows that came and went; new ones get new ids."""
     schema = write.schema
-    kept = place.keep(compared, _row_pairs(schema), schema.key_columns)
+    kept = place.keep(compared, [*column_types(schema.stored), (OP, DataType("string"))], schema.key_columns)
     came = kept.of_kind(INSERT, [str(c.id) for c in schema])
     went = kept.of_kind(DELETE, [str(k) for k in schema.key_ids])
     made = write.store(came, "rows", schema.columns, layout_of(write.state))
     return (*made, *write.store(went, "delete", schema.columns))
-
-
-def _row_pairs(schema: Schema) -> list[tuple[str, DataType]]:
-    return [*column_types(schema.stored), (OP, DataType("string"))]
