@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,9 +14,7 @@ import pyarrow.compute as pc
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.jobs.inputs import DatasetInput, Pin, pin_input, read_input_text, repository_of, source_of
 from anabranch.plan.shards import InputFile, ShardBy, deal_files
-
-if TYPE_CHECKING:
-    from anabranch.repo.repository import Repository
+from anabranch.repo.repository import Repository
 
 
 @dataclass(frozen=True)

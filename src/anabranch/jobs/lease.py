@@ -7,13 +7,10 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from anabranch.errors import Unavailable
 from anabranch.model.ids import new_id
-
-if TYPE_CHECKING:
-    from anabranch.repo.branches.workbook import Workbook
+from anabranch.repo.branches.workbook import Workbook
 
 LEASE_SECONDS = 60
 """How long a silent holder keeps others out; renewed three times as often."""

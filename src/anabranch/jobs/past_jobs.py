@@ -5,20 +5,18 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from anabranch.catalog.jobs import JobRecord
 from anabranch.jobs.dealt import FilesInput, JobInput, Pinned, PinnedFiles
 from anabranch.jobs.function_file import place_of
 from anabranch.jobs.inputs import DatasetInput, Pin
 from anabranch.jobs.request import JobRequest
+from anabranch.model.commits import Commit
 from anabranch.plan.shards import ShardBy
-
-if TYPE_CHECKING:
-    from anabranch.catalog.jobs import JobRecord
-    from anabranch.model.commits import Commit
-    from anabranch.repo.repository import Repository
+from anabranch.repo.repository import Repository
 
 FACT = "job"
 """The fact in commits of jobs: name, key, code, the job's id, and what was read."""

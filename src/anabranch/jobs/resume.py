@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from anabranch.errors import InvalidRequest
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.function_file import load_function
 from anabranch.jobs.job import Job, JobResult
 from anabranch.jobs.past_jobs import commit_of, request_of
-
-if TYPE_CHECKING:
-    from anabranch.repo.repository import Repository
+from anabranch.repo.repository import Repository
 
 
 def resume_job(repo: Repository, which: str) -> JobResult:

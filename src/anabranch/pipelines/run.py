@@ -7,26 +7,23 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from anabranch.catalog.runs import RunRecord
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound, RunFailed
 from anabranch.jobs.code import code_hash, text_hash
 from anabranch.jobs.dealt import JobInput, Pinned
 from anabranch.jobs.inputs import last_touch
 from anabranch.jobs.lease import only_one
+from anabranch.model.commits import Commit
 from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, compute_new, run_job, session_tables
 from anabranch.pipelines.datasets import Dataset, Pipeline
 from anabranch.pipelines.expectations import Checked, check_dataset, check_queries, without_dropped
-from anabranch.pipelines.past_runs import FACT, LastState, last_state
 from anabranch.pipelines.sources import RunState, pin_inputs, rows_to_write
 from anabranch.pipelines.write import write_rows
-from anabranch.plan.pipeline import DatasetState, PipelineStep, plan_run, spared
+from anabranch.plan.pipeline import DatasetState, LastRun, PipelineStep, plan_run, spared
 from anabranch.repo.branches.workbook import Ending
-
-if TYPE_CHECKING:
-    from anabranch.catalog.runs import RunRecord
-    from anabranch.model.commits import Commit
-    from anabranch.repo.repository import Repository
+from anabranch.repo.repository import Repository
 
 log = logging.getLogger("anabranch.pipelines.run")
 Notify = Callable[["StepResult"], None]
@@ -309,3 +306,29 @@ def _naming_dataset(dataset: Dataset) -> Iterator[None]:
     except Exception as error:
         message = f"dataset {dataset.name!r} ({dataset.origin}) failed: {type(error).__name__}: {error}"
         raise RunFailed(message, hint="mend its function, then run again", dataset=dataset.name) from error
+
+
+FACT = "pipeline"
+"""The fact in commits of pipelines: name, run, datasets with their code and what they read."""
+
+
+@dataclass(frozen=True)
+class LastState:
+    """What the newest commit of a pipeline on a branch says."""
+
+    commit: str
+    datasets: Mapping[str, LastRun]
+    pins: Mapping[str, str]
+    """The commits at which outside tables were read, by label."""
+    commits: frozenset[str]
+    """All commits of the pipeline, to tell its own changes from others'."""
+
+
+def last_state(repo: Repository, pipeline: str, branch: str) -> LastState | None:
+    """Read the newest commit of a pipeline that a branch reaches; None if there is none."""
+    found = [(hash_, said) for hash_, said in repo.workbook.facts(FACT, branch) if said.get("name") == pipeline]
+    if not found:
+        return None
+    newest, said = found[0]
+    datasets = {name: LastRun(d["code"], d["versions"]) for name, d in said["datasets"].items()}
+    return LastState(newest, datasets, said["inputs"], frozenset(hash_ for hash_, _ in found))

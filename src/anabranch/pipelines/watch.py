@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from anabranch.errors import AnabranchError
 from anabranch.pipelines.datasets import Pipeline
 from anabranch.pipelines.run import Notify, RunRequest, RunResult, only_runner, output_repository, run_alone
-
-if TYPE_CHECKING:
-    from anabranch.repo.repository import Repository
+from anabranch.repo.repository import Repository
 
 
 def watch(
