@@ -37,6 +37,24 @@ def test_a_reading_transaction_sees_one_state(repo: ab.Repository) -> None:
         assert branches.find(cx, ctx.record.id, "main") != before
 
 
+def test_a_block_of_one_state_begins_with_its_first_read(repo: ab.Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, reading = list[int](), Catalog._reading
+    monkeypatch.setattr(Catalog, "_reading", lambda self: begun.append(1) or reading(self))
+    catalog = repo._ctx.catalog
+    with catalog.one_state(), catalog.one_state():
+        pass
+    assert begun == []
+    with catalog.one_state():
+        with catalog.read() as cx:
+            before = branches.find(cx, repo._ctx.record.id, "main")
+        with catalog.one_state(), catalog.read() as again:
+            assert again is cx
+            assert branches.find(cx, repo._ctx.record.id, "main") == before
+        with pytest.raises(Mishap), catalog.read():
+            raise Mishap
+    assert begun == [1]
+
+
 class Mishap(Exception):
     pass
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.catalog.store import Catalog
 from anabranch.engines.duck import DuckEngine
 from anabranch.objects import stamps
 from anabranch.objects.folder import Folder
@@ -95,6 +96,16 @@ def test_conflicts_are_told_by_change_objects(repo: ab.Repository, monkeypatch: 
     told = {"kind": "update/update", "column": "a", "ours": -1, "theirs": -2}
     assert found == [{"key": {"id": i}, **told, "base": i} for i in range(10)]
     assert merge.conflicts["t"].whole().rows() == found
+
+
+def test_conflicts_are_found_in_few_transactions(repo: ab.Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    conflict(repo)
+    with noted(monkeypatch, (Catalog, "_reading")) as read:
+        merge = repo.start_merge("theirs", into="ours")
+    assert len(read) <= 4
+    with noted(monkeypatch, (Catalog, "_reading")) as read:
+        assert len(merge.conflicts["t"].rows()) == 10
+    assert len(read) == 1
 
 
 def test_change_objects_in_files_are_read_by_touched_columns(

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -97,14 +97,21 @@ class Catalog:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state; inside `one_state`, that block's."""
-        held: Connection | None = getattr(self._joined, "cx", None)
         with self._readable():
+            held = self._held()
             if held is not None:
                 with self._translated():
                     yield held
                 return
             with self._reading() as cx:
                 yield cx
+
+    def _held(self) -> Connection | None:
+        """The connection that this thread reads by, if it is in a block; that of `one_state` is opened on first use."""
+        state = self._joined
+        if getattr(state, "unopened", None) is not None:
+            state.cx, state.unopened = state.unopened.enter_context(self._reading()), None
+        return getattr(state, "cx", None)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -150,15 +157,16 @@ class Catalog:
     @contextmanager
     def one_state(self) -> Iterator[None]:
         """A block in which all reads of this thread see one state, until the thread writes: then reads see that."""
-        if getattr(self._joined, "cx", None) is not None:
+        state = self._joined
+        if getattr(state, "cx", None) is not None or getattr(state, "unopened", None) is not None:
             yield
             return
-        with self._reading() as cx:
-            self._joined.cx = cx
+        with ExitStack() as opened:
+            state.unopened = opened
             try:
                 yield
             finally:
-                self._joined.cx = None
+                state.cx = state.unopened = None
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -167,7 +175,7 @@ class Catalog:
             with self._translated(), self._joined.cx.begin_nested():
                 yield self._joined.cx
             return
-        self._joined.cx = None
+        self._joined.cx = self._joined.unopened = None
         with self._readable(), self._translated(), self._engines.writer.connect() as cx:
             transaction = self._begun(cx, self._begin_writing)
             try:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def to_dicts(rows: pa.Table) -> list[dict[str, Any]]:
     """Rows as dicts; a map is a dict, too, or a list of pairs if its keys can't be dict keys."""
-    columns = [objects_of(rows.column(i)) for i in range(rows.num_columns)]
-    return [dict(zip(rows.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
+    names, columns = rows.column_names, [objects_of(column) for column in rows.columns]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def to_pandas(rows: pa.Table) -> pandas.DataFrame:

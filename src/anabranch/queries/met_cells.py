@@ -69,6 +69,8 @@ def _folded(keys: list[str], cells: Sequence[Column], side: Said) -> tuple[pa.Ta
     ordered = sorted(side, key=lambda said: said[0].turn)
     said = pa.concat_tables([rows for _, rows in ordered], promote_options="default")
     said = said.combine_chunks()
+    if len(ordered) == 1:  # one change tells a key once
+        return said.select(keys), {c: _cells(said.column(c.before), said.column(c.id)) for c in cells}
     numbers = pa.array(np.arange(said.num_rows))
     columns: dict[str, Any] = {k: said.column(k) for k in keys}
     for c in cells:
@@ -80,8 +82,12 @@ def _folded(keys: list[str], cells: Sequence[Column], side: Said) -> tuple[pa.Ta
     for c in cells:
         before = said.column(c.before).take(found.column(f"{c.id}_min"))
         after = said.column(c.id).take(found.column(f"{c.id}_max"))
-        folded[c] = Cells(before, after, _differ(before, after))
+        folded[c] = _cells(before, after)
     return found.select(keys), folded
+
+
+def _cells(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Cells:
+    return Cells(before, after, _differ(before, after))
 
 
 def _differ(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Any:

@@ -46,6 +46,8 @@ def _said(keys: list[str], cells: Sequence[Column], layer: Layer, rows: pa.Table
 
 def differs_in_memory(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
     """Which cells have another value: nulls and NaN equal themselves, 0.0 equals -0.0."""
+    if not (before.null_count or after.null_count or pa.types.is_floating(before.type)):
+        return pc.not_equal(before, after)
     same = pc.or_(pc.fill_null(pc.equal(before, after), False), pc.and_(pc.is_null(before), pc.is_null(after)))
     if pa.types.is_floating(before.type):
         same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(before), pc.is_nan(after)), False))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from anabranch.catalog import entries
-from anabranch.catalog.store import Connection
 from anabranch.model.changes import Counts
 from anabranch.model.commits import CommitHead
 from anabranch.model.content import ChangeReference
@@ -26,7 +25,7 @@ from anabranch.repo.merge.earlier_rows import EarlierRows
 from anabranch.repo.merge.file_clashes import file_clashes, with_drops
 from anabranch.repo.merge.file_level import FileMergeRequest, merge_file_rows
 from anabranch.repo.merge.merged_rows import decide_at, merge_rows
-from anabranch.repo.merge.real_updates import with_real_updates
+from anabranch.repo.merge.real_updates import Things, with_real_updates
 from anabranch.repo.merge.row_sides import MergedRows, Sides, read_sides, shows_again
 from anabranch.repo.merge.sides import Gathered, Target
 
@@ -75,13 +74,13 @@ class Merged:
         self.references = [ChangeReference(t, n, None, None) for t in both for n in range(1, len(self.parents))]
 
 
-def merge_source(ctx: Context, target: Target, gathered: Gathered, how: How, number: int | None = None) -> Merged:
+def merge_source(
+    ctx: Context, target: Target, gathered: Gathered, described: Things, how: How, number: int | None = None
+) -> Merged:
     """Merge theirs into the target's draft. With conflicts, the draft is good only for looking at.
 
     `number` is the source's among the further parents, if changes are to refer to it.
     """
-    with ctx.catalog.one_state():
-        described = gathered.sides(how.strictness, how.rules)
     sides = with_real_updates(ctx, gathered, described, how.rules)
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
     return apply_plan(ctx, target, gathered, how, plan, number)
@@ -135,8 +134,8 @@ class _Merging:
             if made is not None:
                 drafts.append((thing, made))
             self._refer(thing)
-        with self.ctx.catalog.read() as cx:
-            self._bind(cx, drafts)
+        with self.ctx.catalog.one_state():
+            self._bind(drafts)
         found = Conflicts(self.rows, (*plan.conflicts, *self.clashes), tuple(self.broken), self.breaking, self.files)
         return Merged(self.target, (self.target.parent,), found, self.references, self.linked, self.made)
 
@@ -148,20 +147,21 @@ class _Merging:
         if thing.action == "take":
             return self._taken(thing)
         thing = self.how.earlier.with_schema(self.gathered, thing)
-        draft = self._ours(thing)
-        if thing.action == "drop":
-            return replace(draft, dropped=True, operations=(*draft.operations, "drop"))
-        assert thing.result is not None
-        draft = self._described(draft, thing)
-        if thing.rows is None and self._needs_rows(draft, thing):
-            thing = replace(thing, rows=RowPolicy(self.how.strictness))
-        if thing.rows is not None:
-            return self._with_rows(draft, thing, thing.rows)
-        return (
-            self._checked(draft, thing, self._sides(draft, thing), MergedRows())
-            if constraints.may_break_unmerged(thing)
-            else draft
-        )
+        with self.ctx.catalog.one_state():  # All is read in one go before anything runs.
+            draft = self._ours(thing)
+            if thing.action == "drop":
+                return replace(draft, dropped=True, operations=(*draft.operations, "drop"))
+            assert thing.result is not None
+            draft = self._described(draft, thing)
+            if thing.rows is None and self._needs_rows(draft, thing):
+                thing = replace(thing, rows=RowPolicy(self.how.strictness))
+            if thing.rows is None and not constraints.may_break_unmerged(thing):
+                return draft
+            with self.ctx.catalog.read() as cx:
+                sides = read_sides(self.ctx, cx, self.gathered, draft, thing, self.target.pending())
+        if thing.rows is None:
+            return self._checked(draft, thing, sides, MergedRows())
+        return self._with_rows(_RowsToMerge(draft, thing, sides, draft.table_schema, thing.rows))
 
     def _needs_rows(self, draft: ThingDraft, thing: ThingMerge) -> bool:
         """Rows must be read though theirs changed none: some are settled, or a dropped column shows again."""
@@ -234,17 +234,16 @@ class _Merging:
 
     # --- rows ---
 
-    def _with_rows(self, draft: ThingDraft, thing: ThingMerge, policy: RowPolicy) -> ThingDraft:
-        schema, sides = draft.table_schema, self._sides(draft, thing)
+    def _with_rows(self, table: _RowsToMerge) -> ThingDraft:
+        draft, thing, sides, policy = table.draft, table.thing, table.sides, table.policy
         by_key = policy.full and not policy.replaces_all
-        if by_key and (unfit := constraints.unfit_keys(self.ctx, sides, schema, draft.name)):
+        if by_key and (unfit := constraints.unfit_keys(self.ctx, sides, table.schema, draft.name)):
             self.broken += unfit
             return draft
         is_files, settled = draft.kind == "files", self.how.settled.get(draft.id)
         # Rows that break a constraint are listed along with conflicts; to find them, the merge carries on with ours.
         may_break = constraints.may_be_broken(draft_state(draft), thing)
         goes_on = self.how.go_on or may_break or is_files
-        table = _RowsToMerge(draft, thing, sides, schema, policy)
         merged = self._merged_rows(table, goes_on, settled)
         if is_files:
             merged = self._without_clashes(table, merged, settled)
@@ -307,11 +306,6 @@ class _Merging:
             self.breaking[after.name] = TableConflicts(after.name, after.id, rows, how, self.ctx)
         return after
 
-    def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
-        """Read the table's states, and the changes leading to them, in one go before anything runs."""
-        with self.ctx.catalog.one_state(), self.ctx.catalog.read() as cx:
-            return read_sides(self.ctx, cx, self.gathered, draft, thing, self.target.pending())
-
     # --- what later merges need ---
 
     def _refer(self, thing: ThingMerge) -> None:
@@ -329,7 +323,7 @@ class _Merging:
 
     # --- names ---
 
-    def _bind(self, cx: Connection, drafts: Sequence[tuple[ThingMerge, ThingDraft]]) -> None:
+    def _bind(self, drafts: Sequence[tuple[ThingMerge, ThingDraft]]) -> None:
         draft = self.target.draft
         for thing, made in drafts:
             old = self.target.draft.things.get(made.id)
@@ -343,13 +337,14 @@ class _Merging:
             if (
                 made.kind != "files"
                 and not made.dropped
-                and (made.created or place_of(made) != entries.place_of(cx, self.target.clock, made.id))
+                and (made.created or place_of(made) != self.gathered.ours.place(made.id))
             ):
-                draft.bind(place_of(made), (made.kind, made.id), self._bound(cx, place_of(made)))
+                draft.bind(place_of(made), (made.kind, made.id), self._bound(place_of(made)))
 
-    def _bound(self, cx: Connection, place: tuple[ThingId, str]) -> Bound:
+    def _bound(self, place: tuple[ThingId, str]) -> Bound:
         """What a name stands for at the target's head."""
-        found = entries.find_name(cx, self.ctx.record.id, self.target.clock, *place)
+        with self.ctx.catalog.read() as cx:
+            found = entries.find_name(cx, self.ctx.record.id, self.target.clock, *place)
         return cast(Bound, (found.kind, found.thing_id)) if found else None
 
 

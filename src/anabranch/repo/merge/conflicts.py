@@ -60,7 +60,8 @@ class TableConflicts(Relation):
         """
         from anabranch.frames.output import to_dicts
 
-        chosen = self._chosen(key, where, args)
+        merged = [str(c.id) for c in self.decision.cells]  # not shown
+        chosen = self._chosen(key, where, args).drop_columns(merged)
         return list(islice(self._described(to_dicts(chosen)), limit))
 
     def _chosen(self, key: Any, where: str | None, args: Mapping[str, Any] | None) -> pa.Table:

@@ -79,6 +79,8 @@ def work_out(
     try:
         _check_rules(ctx, target, sources, how)
         _merge_all(ctx, merged, sources, how, stop_at_conflicts)
+        if merged.conflicts and stop_at_conflicts:
+            return merged  # nobody publishes it
         with ctx.catalog.read() as cx:
             heads = [history.head(cx, source) for source in target.merged]
     except BaseException:
@@ -104,9 +106,10 @@ def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: H
             target.merged += sources
             return
     for n, source in enumerate(sources, 1):
-        with ctx.catalog.read() as cx:
+        with ctx.catalog.one_state(), ctx.catalog.read() as cx:
             gathered = gather(ctx, cx, target, source, fork)
-        _add(merged, merge_source(ctx, target, gathered, how, n))
+            sides = gathered.sides(how.strictness, how.rules)
+        _add(merged, merge_source(ctx, target, gathered, sides, how, n))
         target.merged.append(source)
         if merged.conflicts and stop_at_conflicts:
             break

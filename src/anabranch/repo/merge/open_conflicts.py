@@ -87,9 +87,11 @@ class OpenConflicts(ABC):
         with self._ctx.catalog.one_state(), self._ctx.catalog.read() as cx:
             self._read_again()
             head = need_branch(self._ctx, cx, self.into).position
-        now = (head, self._record.version)
-        if self._conflicts is None or self._conflicts[:2] != now:
-            self._conflicts = (*now, self._found(self._how()))
+            now = (head, self._record.version)
+            if self._conflicts is not None and self._conflicts[:2] == now:
+                return self._conflicts[2]
+            how = self._how()
+        self._conflicts = (*now, self._found(how))
         return self._conflicts[2]
 
     def _read_again(self) -> None:

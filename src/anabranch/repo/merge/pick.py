@@ -79,7 +79,8 @@ def work_out_pick(ctx: Context, target: Target, picked: Picked) -> Merged:
         gathered = around(ctx, cx, target, history.clock(cx, picked.base), history.clock(cx, picked.theirs))
         if gathered.backward:
             _refuse_narrower(cx, gathered, picked)
-    return merge_source(ctx, target, gathered, picked.how)
+        sides = gathered.sides(picked.how.strictness, picked.how.rules)
+    return merge_source(ctx, target, gathered, sides, picked.how)
 
 
 def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None:

@@ -93,6 +93,13 @@ class SideReader:
             self._described[thing] = entry, entries.place_of(cx, self.clock, thing) if entry else None
         return self._described[thing]
 
+    def place(self, thing: ThingId) -> Place | None:
+        """The namespace and own name of a thing, as the commit has it."""
+        if thing in self._described:
+            return self._described[thing][1]
+        with self.ctx.catalog.read() as cx:
+            return self.described(cx, thing)[1]
+
     def _drafted(self, thing: ThingDraft) -> ThingSide | None:
         if thing.dropped:
             return None
