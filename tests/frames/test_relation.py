@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -61,7 +62,8 @@ def test_two_columns_of_one_name_are_no_dict(shop: ab.Repository) -> None:
 
 @pytest.mark.parametrize(("habit", "ours"), HABITS.items())
 def test_habits_of_other_libraries_are_told_what_to_write(shop: ab.Repository, habit: str, ours: str) -> None:
-    with pytest.raises(AttributeError, match=rf"'Table' has no '{habit}'; here it is \.{ours[:-2]}\(\)$"):
+    with pytest.raises(AttributeError, match=re.escape(f"'Table' has no '{habit}'; here it is {ours}")):
         getattr(shop.table("t"), habit)
-    assert callable(getattr(shop.table("t"), ours.removesuffix("()")))
+    if ours.startswith("."):
+        assert callable(getattr(shop.table("t"), ours[1:].removesuffix("()")))
     assert not hasattr(shop.table("t"), "frobnicate")

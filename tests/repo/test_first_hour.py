@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pandas
 import pytest
 
 import anabranch as ab
@@ -75,3 +78,29 @@ def test_a_text_without_quotes_is_hinted_at(shop: ab.Repository) -> None:
     with pytest.raises(ab.NotFound, match="no column 'coffee'") as caught, shop.commit("main", "x") as tx:
         tx.table("orders").update({"item": "coffee"}, where="id = 1")
     assert "\"'coffee'\"" in str(caught.value.hint)
+
+
+def test_what_is_given_in_a_wrong_form_is_told_with_what_is_right(shop: ab.Repository) -> None:
+    odd: Any = [1]
+    text: Any = "qty = 1"
+    with shop.commit("main", "odd") as tx:
+        with pytest.raises(
+            ab.InvalidRequest, match=r"where= a list is no expression of SQL \(write it as text, such as"
+        ):
+            tx.table("orders").delete(odd)
+        with pytest.raises(
+            ab.InvalidRequest, match=r"a dict was expected, this is a str \(such as update\(\{'qty': 'qty \+ 1'\}"
+        ):
+            tx.table("orders").update(text)
+        with pytest.raises(ab.InvalidRequest, match=r"a Series \(give it as \.to_frame\(\)\)"):
+            tx.create_table("t", pandas.Series([1], name="x"))
+        for name in ("a", "A"):
+            with pytest.raises(ab.InvalidRequest, match=f"columns 'a' and '{name}' of the rows have the same name"):
+                tx.create_table("t", pandas.DataFrame([[1, 2]], columns=["a", name]))
+    for ask in (lambda: shop.sql("SELECT :a", args=odd), lambda: shop.table("orders", where="id = :a", args=odd)):
+        with pytest.raises(ab.InvalidRequest, match="args= is a list, a dict was expected"):
+            ask()
+    with pytest.raises(ab.InvalidRequest, match=r"by name, not by place: SQL has a `\?` \(write :name"):
+        shop.sql("SELECT * FROM orders WHERE id = ?")
+    with pytest.raises(ab.NotFound, match="number 1 of main is called main/1"):
+        shop.table("orders", at="1").rows()

@@ -198,6 +198,8 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
     if isinstance(value, pa.RecordBatchReader):
         return value.read_all()
     module = type(value).__module__.split(".")[0]
+    if module in ("pandas", "polars") and hasattr(value, "to_frame"):
+        raise InvalidRequest(f"rows can't be taken from a {type(value).__name__}", hint="give it as .to_frame()")
     if module == "pandas":
         return _from_pandas(value, columns)
     if module == "polars":
@@ -212,6 +214,7 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
 
 def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
     """Read a pandas frame; NaN is null, as pandas means it, and dicts in a column of maps are maps."""
+    _refuse_repeated_names([str(name) for name in frame.columns])
     mapped = {n: t for n, t in _types_of(columns, frame.columns).items() if _has_map(t)}
     try:
         rest = frame.drop(columns=list(mapped))
@@ -395,10 +398,12 @@ def _fit(values: pa.ChunkedArray, name: str, type_: DataType, what: str) -> pa.C
 
 
 def _refuse_repeated_names(names: Sequence[str]) -> None:
-    if len({n.lower() for n in names}) < len(names):
-        raise InvalidRequest(
-            "two columns of the rows have the same name", hint="Spark does not tell names apart by case"
-        )
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            message = f"columns {seen[name.lower()]!r} and {name!r} of the rows have the same name"
+            raise InvalidRequest(message, hint="rename one; Spark does not tell names apart by case")
+        seen[name.lower()] = name
 
 
 def _split_ddl(text: str) -> dict[str, str]:

@@ -61,15 +61,20 @@ class Relation(ABC):
 
         def __getattr__(self, name: str) -> Any:
             """Say what a habit of other libraries is called here."""
-            known = f"; here it is .{HABITS[name]}" if name in HABITS else ""
+            known = f"; here it is {HABITS[name]}" if name in HABITS else ""
             raise AttributeError(f"{type(self).__name__!r} has no {name!r}{known}", name=name, obj=self)
 
 
 HABITS = {
-    **dict.fromkeys(("to_pandas", "toPandas", "to_df", "df", "fetchdf"), "pandas()"),
-    **dict.fromkeys(("to_polars", "pl"), "polars()"),
-    **dict.fromkeys(("to_arrow", "toArrow", "arrow_table", "fetch_arrow_table"), "arrow()"),
-    **dict.fromkeys(("to_spark", "toDF"), "spark()"),
-    **dict.fromkeys(("collect", "show", "to_dicts", "to_pylist", "fetchall"), "rows()"),
+    **dict.fromkeys(("to_pandas", "toPandas", "to_df", "df", "fetchdf"), ".pandas()"),
+    **dict.fromkeys(("to_polars", "pl"), ".polars()"),
+    **dict.fromkeys(("to_arrow", "toArrow", "arrow_table", "fetch_arrow_table"), ".arrow()"),
+    **dict.fromkeys(("to_spark", "toDF"), ".spark()"),
+    **dict.fromkeys(("collect", "show", "to_dicts", "to_pylist", "fetchall"), ".rows()"),
+    **dict.fromkeys(("filter", "where", "select"), "repo.table(name, where='…', columns=[…])"),
+    **dict.fromkeys(
+        ("insert", "upsert", "update", "delete", "overwrite"),
+        "tx.table(name), in `with repo.commit(branch, message) as tx:`",
+    ),
 }
-"""What other libraries call the forms that a relation is read in, and what they are called here."""
+"""What other libraries call what is done with a relation, and what it is called here."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from anabranch.errors import InvalidRequest
 
@@ -100,3 +102,11 @@ def check_ref_name(name: str, what: str) -> str:
 def check_repository_name(name: str) -> str:
     """Return the name of a repository, or refuse it."""
     return check_part(name, "repository")
+
+
+def named_args(args: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The values of the markers in a text, which have names: `:id`."""
+    if args is None or isinstance(args, Mapping):
+        return dict(args or {})
+    hint = "mark values as :name, and give args={'name': value}"
+    raise InvalidRequest(f"args= is a {type(args).__name__}, a dict was expected", hint=hint)

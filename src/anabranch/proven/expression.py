@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.layers import Bounds
-from anabranch.model.names import is_unicode
+from anabranch.model.names import is_unicode, named_args
 from anabranch.model.schema import Column, Schema
 from anabranch.model.texts import refuse_depth, refuse_long_number, shortened
 from anabranch.model.types import DataType
@@ -58,7 +58,10 @@ class Expression:
     @classmethod
     def of(cls, text: str, args: Mapping[str, Any] | None, what: str) -> Expression:
         """Check that the text is one expression and that all its arguments are given."""
-        given = dict(args or {})
+        if not isinstance(text, str):
+            hint = "write it as text, such as 'id IN (1, 2)', or with a marker, 'id = :id', and args={'id': 1}"
+            raise InvalidRequest(f"{what} a {type(text).__name__} is no expression of SQL", hint=hint)
+        given = named_args(args)
         short = _shortened_list(text)[0]
         wanted = _markers(short, what)
         _check_syntax(short, what)

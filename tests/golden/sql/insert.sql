@@ -81,7 +81,7 @@ INSERT INTO t VALUES (60, 'many', 1, 1, 1);
 INSERT INTO t (id, nope) VALUES (60, 1);
 --! NotFound: there is no column 'nope'
 INSERT INTO t (id, id) VALUES (60, 61);
---! InvalidRequest: two columns of the rows have the same name
+--! InvalidRequest: columns 'id' and 'id' of the rows have the same name
 INSERT INTO t BY NAME SELECT 60 AS id, 1 AS nope;
 --! NotFound: there is no column 'nope'
 INSERT INTO nope VALUES (1);

@@ -61,7 +61,9 @@ def _other(ctx: Context, cx: Connection, ref: Ref) -> Position:
         found = matches[0] if matches else None
     if found is None:
         near = get_close_matches(ref.name, branches.names(cx, ctx.record.id), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "see `ana branch`, `ana tag` and `ana log`"
+        guess = f"did you mean {near[0]!r}?" if near else "see `ana branch`, `ana tag` and `ana log`"
+        default = ctx.default_branch(cx)
+        hint = f"number {ref.name} of {default} is called {default}/{ref.name}" if ref.name.isdecimal() else guess
         raise NotFound(f"there is no branch, tag or commit {ref.name!r}", hint=hint, ref=ref.text)
     return found
 

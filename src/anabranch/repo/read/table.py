@@ -11,6 +11,7 @@ from anabranch.catalog import history
 from anabranch.errors import InvalidRequest
 from anabranch.frames.relation import Relation
 from anabranch.model.ids import ObjectId
+from anabranch.model.names import named_args
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -308,7 +309,7 @@ def make_selection(
         raise InvalidRequest("columns= names no column", hint="leave it out for all columns")
     if args and where is None:
         raise InvalidRequest("args= was given without where=", hint="args= fills the :names in where=")
-    return Selection(names, where, dict(args or {}), limit)
+    return Selection(names, where, named_args(args), limit)
 
 
 def open_table(ctx: Context, name: str, at: str | None, selection: Selection = EVERYTHING) -> Table:

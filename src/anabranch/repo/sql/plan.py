@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog.history import to_datetime
 from anabranch.errors import InvalidRequest
+from anabranch.model.names import named_args
 from anabranch.model.types import DataType
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Unproven, type_of_value
@@ -251,8 +252,12 @@ def _proof(query: Resolved, engines: Engines, by_session: bool) -> tuple[ProvenQ
 
 def used_args(text: str, args: Mapping[str, Any] | None) -> dict[str, Any]:
     """The arguments that a text has markers for; a missing one is refused."""
-    given = dict(args or {})
-    wanted = {t.text[1:] for t in tokenize(text) if t.kind == "parameter"}
+    given = named_args(args)
+    tokens = tokenize(text)
+    if any(t.is_symbol("?") for t in tokens):
+        hint = "write :name, and args={'name': value}"
+        raise InvalidRequest("values are given by name, not by place: SQL has a `?`", hint=hint)
+    wanted = {t.text[1:] for t in tokens if t.kind == "parameter"}
     missing = sorted(wanted - set(given))
     if missing:
         raise InvalidRequest(f"SQL has no value for :{missing[0]}", hint="give it in args=")

@@ -65,6 +65,9 @@ def update(
     """Compute the new values and store the cells that really change."""
     what = f"update of {state.name!r}"
     schema = state.schema
+    if not isinstance(values, Mapping):
+        hint = "such as update({'qty': 'qty + 1'}, where='id = 1')"
+        raise InvalidRequest(f"{what}: a dict was expected, this is a {type(values).__name__}", hint=hint)
     with _hinting_at_quotes(values):
         wanted = _assignments(schema, values, where, args, what)
         spark_reason = unproven(wanted.expressions, schema) or _unproven_cast(wanted, schema, what)
