@@ -53,6 +53,8 @@ def _linked(cx: Connection, ids: Sequence[ObjectId], without: Doomed) -> set[Obj
 def _is_doomed(row: Any, doomed: Doomed) -> bool:
     if hasattr(row, "view_id"):
         return row.view_id in doomed.views
+    if hasattr(row, "pack_id"):
+        return row.object_id in doomed.objects
     return hasattr(row, "line_id") and row.commit_index in doomed.commits.get(row.line_id, ())
 
 
@@ -69,6 +71,15 @@ def linked_by(cx: Connection, doomed: Doomed) -> dict[ObjectId, Kind]:
         rows = cx.execute(select(_m.manifest_id, _m.object_id).where(_m.manifest_id.in_(ids)))
         for row in rows.all():
             found.setdefault(ObjectId(row.object_id), found[ObjectId(row.manifest_id)])
+    return found
+
+
+def packs_of(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, list[ObjectId]]:
+    """List the packs that objects need, each with those that need it."""
+    found: dict[ObjectId, list[ObjectId]] = {}
+    for chunk in chunks(ids):
+        for row in cx.execute(select(t.object_links).where(t.object_links.c.object_id.in_(chunk))):
+            found.setdefault(ObjectId(row.pack_id), []).append(ObjectId(row.object_id))
     return found
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal
 
 from anabranch.model.clock import Position
-from anabranch.model.ids import LineId, ThingId, ViewId
+from anabranch.model.ids import LineId, ObjectId, ThingId, ViewId
 from anabranch.model.objects import StoredObject, ViewKind
 
 Kind = Literal["commits", "views", "objects", "files", "copies"]
@@ -19,8 +19,8 @@ class Garbage:
     """How much garbage of one kind there was."""
 
     kind: Kind
-    """`commits` that nothing reaches, superseded `views`, `objects` that already had no link, `files` that the
-    catalogue does not know, `copies` that killed readers left."""
+    """`commits` that nothing reaches, `views` that are superseded or go with their commit, `objects` that already had
+    no link, `files` that the catalogue does not know, `copies` that killed readers left."""
     count: int
     """How many were removed."""
     size_bytes: int
@@ -83,6 +83,7 @@ class Doomed:
     commits: Mapping[LineId, range] = field(default_factory=dict)
     """The part at the end of each line that nothing reaches."""
     views: frozenset[ViewId] = frozenset()
+    objects: frozenset[ObjectId] = frozenset()
 
     @property
     def commit_count(self) -> int:

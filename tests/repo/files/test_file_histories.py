@@ -202,9 +202,9 @@ def test_files_are_what_a_dict_of_bytes_says(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(50))
 def test_files_are_what_a_dict_of_bytes_says_for_long(store_url: str, objects_root: str, seed: int) -> None:
     """10,000 steps on each catalogue."""
     objects = objects_root if "://" in store_url else None
     with ab.init(store_url, objects=objects) as repo:
-        run(repo, seed, 400, 100)
+        run(repo, seed, 200, 100)

@@ -16,6 +16,7 @@ from anabranch.catalog import garbage, liveness, objects, views
 from anabranch.catalog.named_files import NamedFiles
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.model.garbage import Ages, Collected, Doomed, Garbage, Kind, Loose
+from anabranch.model.ids import ObjectId
 from anabranch.objects.root import FoundFile
 from anabranch.plan.superseded import superseded
 from anabranch.repo.context.context import Context
@@ -66,16 +67,35 @@ def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:
     """Look for garbage, without changing anything."""
     repository = ctx.record.id
     commits = garbage.unreached_commits(cx, repository, moment - _micros(ages.reflog))
-    there = [v for v in garbage.view_records(cx, repository) if v.at.index not in commits.get(v.at.line, ())]
+    views_made = garbage.view_records(cx, repository)
+    along = {v.id for v in views_made if v.at.index in commits.get(v.at.line, ())}
+    there = [v for v in views_made if v.id not in along]
     things = sorted({v.thing_id for v in there if not v.is_first})
     read = garbage.views_read(cx, garbage.read_points(cx, repository), things) if things else set()
-    doomed = Doomed(commits, superseded(there, read, ages.views, moment))
+    doomed = Doomed(commits, superseded(there, read, ages.views, moment) | along)
     linked = liveness.linked_by(cx, doomed)
     gone = linked.keys() - liveness.alive(cx, linked, doomed)
     found = views.described(cx, sorted(gone), ctx.known_objects)
     unlinked = liveness.unlinked(cx)
     listed = _listed(ctx, cx, [x for x in unlinked if x.object.kind == "manifest" and x.object.id not in found], doomed)
-    return Found(doomed, (*unlinked, *listed, *(Loose(o, linked[o.id], moment) for o in found.values())))
+    loose = (*unlinked, *listed, *(Loose(o, linked[o.id], moment) for o in found.values()))
+    return Found(doomed, _with_packs(ctx, cx, loose, doomed))
+
+
+def _with_packs(ctx: Context, cx: Connection, loose: Sequence[Loose], doomed: Doomed) -> tuple[Loose, ...]:
+    """These objects, and the packs that nothing else needs; a pack goes when the last of them does."""
+    found = new = {x.object.id: x for x in loose}
+    needing: dict[ObjectId, list[ObjectId]] = {}
+    while new:
+        for pack, ids in liveness.packs_of(cx, sorted(new)).items():
+            needing.setdefault(pack, []).extend(ids)
+        left = needing.keys() - found.keys()
+        gone = left - liveness.alive(cx, left, replace(doomed, objects=frozenset(found)))
+        lasts = {id_: max((found[by] for by in needing[id_]), key=lambda x: x.since) for id_ in gone}
+        packs = objects.find(cx, sorted(gone)).values()
+        new = {pack.id: replace(lasts[pack.id], object=pack) for pack in packs}
+        found = {**found, **new}
+    return tuple(found.values())
 
 
 def _listed(ctx: Context, cx: Connection, manifests: Sequence[Loose], doomed: Doomed) -> list[Loose]:
@@ -90,18 +110,26 @@ def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int)
     repository, reflog = ctx.record.id, moment - _micros(ages.reflog)
     lock_repository(cx, repository)
     objects.seize(cx)
-    commits = garbage.unreached_commits(cx, repository, reflog) if found.doomed.commits else {}
-    doomed = replace(found.doomed, commits=commits)
+    if found.doomed.commits and found.doomed.commits != garbage.unreached_commits(cx, repository, reflog):
+        found = _find(ctx, cx, ages, moment)
+    doomed = found.doomed
     garbage.remove(cx, doomed)
     garbage.forget_branches(cx, repository, reflog)
-    needed = liveness.alive(cx, [x.object.id for x in found.loose])
-    left = Found(doomed, tuple(x for x in found.loose if x.object.id not in needed))
+    left = Found(doomed, _unneeded(cx, found.loose))
     due = left.due(moment - _micros(ages.grace))
     objects.let_go(cx, [x.object.id for x in left.loose if x.kind != "objects"])
     objects.remove(cx, [x.object.id for x in due])
     objects.remove_schemas(cx)
     log.debug("gc: %d commits, %d views, %d objects", doomed.commit_count, len(doomed.views), len(due))
     return left
+
+
+def _unneeded(cx: Connection, loose: Sequence[Loose]) -> tuple[Loose, ...]:
+    """What nothing needs but others among them; whatever is needed by now needs packs in its turn."""
+    left = {x.object.id: x for x in loose}
+    while needed := liveness.alive(cx, left, Doomed(objects=frozenset(left))):
+        left = {id_: x for id_, x in left.items() if id_ not in needed}
+    return tuple(left.values())
 
 
 def _unknown_files(ctx: Context, due: set[str], grace: timedelta) -> list[FoundFile]:
