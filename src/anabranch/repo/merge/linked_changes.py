@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
-from anabranch.engines.engine import Engine
 from anabranch.model.ids import ColumnId, ObjectId
 from anabranch.model.objects import Layer, NewObject, may_meet
-from anabranch.model.schema import Schema
-from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement
 from anabranch.queries.path_fold import labelled_keys, without_keys
 from anabranch.queries.query import Sources
-from anabranch.queries.scan import Access
-from anabranch.queries.three_way import Decision
-from anabranch.repo.context.context import Context
-from anabranch.repo.merge.row_sides import Sides
+from anabranch.repo.merge.row_work import RowWork
 from anabranch.repo.write.netting import counts_of
 from anabranch.repo.write.row_objects import ObjectForm, store
 from anabranch.repo.write.scratch import Kept
 
 
-@dataclass(frozen=True)
-class LinkedChanges:
+class LinkedChanges(RowWork):
     """The changes from the base to theirs, as the merged commit has them."""
-
-    ctx: Context
-    engine: Engine
-    sides: Sides
-    decision: Decision
-    access: Access
-
-    @property
-    def schema(self) -> Schema:
-        return self.decision.schema
-
-    def _as_merged(self, state: TableState) -> TableState:
-        return state.read_as(self.schema)
 
     @property
     def their_ids(self) -> set[ObjectId]:
         return {x.object.id for x in self.sides.to_theirs or ()}
 
-    def steps(self, keys: Kept | None) -> list[Statement]:
+    def linked_steps(self, keys: Kept | None) -> list[Statement]:
         """Theirs' changes in order: linked as they are, or rewritten without the rows that both sides touched."""
         path = self.sides.to_theirs or ()
         met = self._met_rows(keys, path)
@@ -82,7 +61,7 @@ class LinkedChanges:
         if len(near) < 2:  # A single object is rewritten even if it is only near such a row.
             return {x.object.id: 0 for x in near}
         sources = Sources()
-        state = self._as_merged(self.sides.theirs)
+        state = self.sides.theirs.read_as(self.schema)
         query = labelled_keys(state, dict(enumerate([x] for x in near)), self.access, sources, sources.add(keys.source))
         found = self.engine.fetch(query)
         return {near[n].object.id: met for n, met in zip(*(c.to_pylist() for c in found.columns), strict=True)}
@@ -90,7 +69,7 @@ class LinkedChanges:
     def _rewritten(self, layers: Sequence[Layer], keys: Kept | None) -> list[NewObject]:
         """One step's changes, without these keys and without columns that nobody sees."""
         made: list[NewObject] = []
-        state = self._as_merged(self.sides.theirs)
+        state = self.sides.theirs.read_as(self.schema)
         for layer in layers:
             shown = [c for c in self.decision.cells if layer.object.kind != "update" or not c.ids & self._given_up]
             pieces = without_keys(state, layer, shown, self.access, keys.source if keys else None)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
 
-from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
 from anabranch.model.ids import new_write_id
-from anabranch.model.layers import chained, with_exceptions
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
@@ -22,7 +21,7 @@ from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.path_fold import Path, last_turns, touched_keys
 from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
-from anabranch.queries.scan import Access, Keys
+from anabranch.queries.scan import Keys
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.linked_changes import LinkedChanges
@@ -51,9 +50,8 @@ def merge_rows(
     With conflicts nothing is written, unless `go_on`: then ours is taken for them.
     """
     work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
-    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
-        merge = _RowMerge(ctx, work, place)
-        told = plain_conflicts(ctx, work, merge.access) if settled is None and not go_on else None
+    with _merging(work) as merge:
+        told = plain_conflicts(work) if settled is None and not go_on else None
         if told is not None:
             return MergedRows(conflicts=told[0], decision=told[1])
         return merge.run(_fitting(settled, work.decision), go_on)
@@ -69,8 +67,7 @@ def decide_at(
 ) -> tuple[pa.Table, Decision]:
     """Decide the rows at some keys, to look at them; nothing is written."""
     work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
-    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
-        merge = _RowMerge(ctx, work, place)
+    with _merging(work) as merge:
         decided = merge._decide(merge._keep_keys(Rows(keys)), _fitting(settled, work.decision))
         return merge._rows_of(decided), work.decision
 
@@ -85,15 +82,15 @@ def used_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: 
     """Which of these columns differ from the base; ours and theirs are the same side here."""
     work = prepare(ctx, sides, sides.ours.schema, policy)
     work = replace(work, decision=replace(work.decision, cells=tuple(columns)))
-    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
-        return _RowMerge(ctx, work, place).used()
+    with _merging(work) as merge:
+        return merge.used()
 
 
 def rows_differ(ctx: Context, sides: Sides, schema: Schema | None = None) -> bool:
     """Whether some row differs from the base, by a schema's key; ours and theirs are the same side here."""
     work = prepare(ctx, sides, schema or sides.ours.schema, RowPolicy())
-    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
-        return bool(_RowMerge(ctx, work, place)._differing_keys(sides.base.first, sides.theirs).row_count)
+    with _merging(work) as merge:
+        return bool(merge._differing_keys(sides.base.first, sides.theirs).row_count)
 
 
 def _rank(times: Times, ranks: Mapping[int, int], layer: Layer) -> int:
@@ -109,32 +106,16 @@ class _Virtual:
     how: Decision
 
 
+@contextmanager
+def _merging(work: RowWork) -> Iterator[_RowMerge]:
+    """A block in which rows are merged; what is kept on the way is gone after it."""
+    with scratch(work.ctx, work.engine) as place, reading(work.ctx, work.everything):
+        yield _RowMerge(work.ctx, work.sides, work.decision, work.engine, place)
+
+
 @dataclass(frozen=True)
-class _RowMerge:
-    ctx: Context
-    work: RowWork
+class _RowMerge(LinkedChanges):
     place: Scratch
-
-    @property
-    def sides(self) -> Sides:
-        return self.work.sides
-
-    @property
-    def decision(self) -> Decision:
-        return self.work.decision
-
-    @property
-    def schema(self) -> Schema:
-        return self.decision.schema
-
-    @cached_property
-    def access(self) -> Access:
-        layers = chained(with_exceptions(self.sides.paths), *(s.layers for s in self.sides.states))
-        return self.ctx.access(layers, self.sides.pending)
-
-    @cached_property
-    def _linked(self) -> LinkedChanges:
-        return LinkedChanges(self.ctx, self.engine, self.sides, self.decision, self.access)
 
     def run(self, settled: pa.Table | None, go_on: bool) -> MergedRows:
         keys = self._keys_to_decide()
@@ -146,8 +127,8 @@ class _RowMerge:
             return MergedRows(conflicts=conflicts, decision=self.decision)
         if self._is_new_version:
             return replace(self._new_version(decided), conflicts=conflicts)
-        steps = self._cleared() + (self._linked.steps(keys) if self._links else [])
-        made = [o for s in steps for o in s.objects if o.stored.id not in self._linked.their_ids]
+        steps = self._cleared() + (self.linked_steps(keys) if self._links else [])
+        made = [o for s in steps for o in s.objects if o.stored.id not in self.their_ids]
         exceptions = None
         if decided is not None:
             last = self._store_difference(decided)
@@ -175,10 +156,6 @@ class _RowMerge:
         return Used(*(tuple(c for c in self.decision.cells if described[f"{c.id}{word}"]) for word in words))
 
     @property
-    def engine(self) -> Engine:
-        return self.work.engine
-
-    @property
     def _links(self) -> bool:
         """Whether theirs' objects can be linked as they are, except for rows that both sides touched."""
         p = self.decision.policy
@@ -193,7 +170,7 @@ class _RowMerge:
 
     def _has_key(self, state: TableState) -> bool:
         """Whether a state has the key of the merged table."""
-        return self._as_merged(state).schema.key_ids == self.schema.key_ids
+        return state.read_as(self.schema).schema.key_ids == self.schema.key_ids
 
     # --- which keys are to be decided ---
 
@@ -232,7 +209,7 @@ class _RowMerge:
         if not self._shown_again:
             return []
         columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
-        ours = self._as_merged(self.sides.ours)
+        ours = self.sides.ours.read_as(self.schema)
         old = scan(
             self.ctx,
             replace(ours, schemas=self.sides.ours.schemas),
@@ -255,7 +232,7 @@ class _RowMerge:
         """The keys that both sides touched."""
         rows = self.decision.policy.strictness in ("row", "disjoint")
         meeting = Meeting(self.sides.to_ours or (), self.sides.to_theirs or (), rows)
-        query = met_keys(meeting, self._as_merged(self.sides.ours), self.decision.cells, self.access, Sources())
+        query = met_keys(meeting, self.sides.ours.read_as(self.schema), self.decision.cells, self.access, Sources())
         return self._keep_keys(query) if query else None
 
     def _all_keys(self) -> Kept:
@@ -275,7 +252,7 @@ class _RowMerge:
             yield from self._doubtful_keys(other.base)
 
     def _touched_keys(self, layers: tuple[Layer, ...], state: TableState) -> Kept:
-        query = touched_keys(Path(layers, None, self._as_merged(state)), self.access, Sources())
+        query = touched_keys(Path(layers, None, state.read_as(self.schema)), self.access, Sources())
         return self._keep_keys(query)
 
     def _differing_keys(self, before: TableState, after: TableState) -> Kept:
@@ -291,7 +268,7 @@ class _RowMerge:
         """Rows of a state; under a key they weren't written for, only those that it tells apart."""
         columns = columns or self._columns
         query = scan_as(self.ctx, ReadAs(state, self.schema, columns), self.access, sources, keys)
-        if self._as_merged(state).schema.key_ids == self.schema.key_ids:
+        if state.read_as(self.schema).schema.key_ids == self.schema.key_ids:
             return query
         return changes.with_unique_keys(query, self.schema, columns)
 
@@ -308,9 +285,6 @@ class _RowMerge:
     @property
     def _columns(self) -> tuple[Column, ...]:
         return (*self.schema.key_columns, *self.decision.cells)
-
-    def _as_merged(self, state: TableState) -> TableState:
-        return state.read_as(self.schema)
 
     # --- what becomes of them ---
 
@@ -348,7 +322,7 @@ class _RowMerge:
                 found[side] = changes.with_ranks(keys.source, self.schema, (row, *cells), ranks[head], sources)
                 continue
             ranked = tuple(replace(x, turn=_rank(times, ranks, x)) for x in layers)
-            path = Path(ranked, None, self._as_merged(state))
+            path = Path(ranked, None, state.read_as(self.schema))
             found[side] = last_turns(path, cells, row, self.access, sources, sources.add(keys.source))
         return found
 

@@ -28,7 +28,7 @@ from anabranch.repo.merge.row_work import RowWork
 from anabranch.settings import LOOKED_UP_KEYS_LIMIT
 
 
-def plain_conflicts(ctx: Context, work: RowWork, access: Access) -> tuple[pa.Table, Decision] | None:
+def plain_conflicts(work: RowWork) -> tuple[pa.Table, Decision] | None:
     """The rows in conflict, with the columns that may be; None if there are none, or if rows must be read."""
     if not _is_plain(work):
         return None
@@ -37,7 +37,9 @@ def plain_conflicts(ctx: Context, work: RowWork, access: Access) -> tuple[pa.Tab
     if not cells or not _can_compare(work, (*ours, *theirs), cells):
         return None
     key = work.decision.schema.key_columns
-    said = (_said(ctx, access, [x for x in side if _touches_any(x, cells)], key, cells) for side in (ours, theirs))
+    said = (
+        _said(work.ctx, work.access, [x for x in side if _touches_any(x, cells)], key, cells) for side in (ours, theirs)
+    )
     found = conflicts_of([str(c.id) for c in key], cells, *said)
     return (found, replace(work.decision, cells=cells)) if found is not None and found.num_rows else None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
-from anabranch.model.layers import chained
+from anabranch.model.layers import chained, with_exceptions
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -18,6 +19,7 @@ from anabranch.plan.engine import Work
 from anabranch.plan.merge.rules import RowPolicy, Rule
 from anabranch.proven.expression import Expression
 from anabranch.queries.query import Query, aliased, null_of, select, subquery
+from anabranch.queries.scan import Access
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
@@ -30,9 +32,19 @@ from anabranch.repo.write.assigned_values import cast_for, refuse_type, unproven
 class RowWork:
     """The sides of a merge of rows, how rows are decided, and the engine."""
 
+    ctx: Context
     sides: Sides
     decision: Decision
     engine: Engine
+
+    @property
+    def schema(self) -> Schema:
+        return self.decision.schema
+
+    @cached_property
+    def access(self) -> Access:
+        layers = chained(with_exceptions(self.sides.paths), *(s.layers for s in self.sides.states))
+        return self.ctx.access(layers, self.sides.pending)
 
     @property
     def everything(self) -> TableState:
@@ -68,7 +80,7 @@ def prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> Ro
         has_times=sides.times is not None and policy.goes_by_time,
         lacking=lacking_columns(cells, [sides.ours.schema], [sides.theirs.schema]),
     )
-    return RowWork(sides, decision, engine)
+    return RowWork(ctx, sides, decision, engine)
 
 
 def lacking_columns(
