@@ -8,6 +8,7 @@ import hashlib
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -51,8 +52,7 @@ class StoreCopy:
 def backup(location: str, target: str) -> StoreCopy:
     """Copy a store to a place, or what is new since the last time; every file is compared with its hash."""
     place = backup_place(target)
-    catalog = reach(location, Settings(), create=False)
-    try:
+    with closing(reach(location, Settings(), create=False)) as catalog:
         facts = catalog.open()
         _check_target(place, facts["store_id"], location)
         _refuse_work_in(place, catalog)
@@ -65,8 +65,6 @@ def backup(location: str, target: str) -> StoreCopy:
                     hint = "let gc run with a longer grace, then try again"
                     raise Unavailable(f"files were collected while they were copied: {gone}", hint=hint) from gone
         raise AssertionError("the last attempt returns or raises")
-    finally:
-        catalog.close()
 
 
 class _FileGone(Exception):
@@ -106,19 +104,14 @@ def _copied(catalog: Catalog, root: ObjectRoot, target: ObjectRoot, files: Seque
 
 def _write_catalog(cx: Any, made: Path) -> None:
     """Write one state of a catalogue to a new file."""
-    copy = Catalog.at_file(str(made))
-    try:
-        with copy.write() as target:
-            copy_rows(cx, target, {"objects": OBJECTS})
-    finally:
-        copy.close()
+    with closing(Catalog.at_file(str(made))) as copy, copy.write() as target:
+        copy_rows(cx, target, {"objects": OBJECTS})
 
 
 def _files_of(catalog: Catalog, made: Path, root: ObjectRoot) -> list[SealedFile]:
     """The files that a copied catalogue names; of its manifests, too, which lie in the root that it is copied from."""
-    copy = Catalog.at_file(str(made))
     try:
-        with copy.read() as cx:
+        with closing(Catalog.at_file(str(made))) as copy, copy.read() as cx:
             return _named(cx, root)
     except Corrupt as error:
         with catalog.read() as cx:
@@ -127,8 +120,6 @@ def _files_of(catalog: Catalog, made: Path, root: ObjectRoot) -> list[SealedFile
             except Corrupt:
                 raise error from None
         raise _FileGone(error.message) from None
-    finally:
-        copy.close()
 
 
 def _named(cx: Any, root: ObjectRoot) -> list[SealedFile]:
@@ -163,12 +154,8 @@ def _refuse_work_in(place: BackupPlace, catalog: Catalog) -> None:
     file = place.changed_catalog()
     if file is None:
         return
-    copy = Catalog.at_file(str(file))
-    try:
-        with copy.read() as mine, catalog.read() as cx:
-            found = list(only_in_copy(mine, cx))
-    finally:
-        copy.close()
+    with closing(Catalog.at_file(str(file))) as copy, copy.read() as mine, catalog.read() as cx:
+        found = list(only_in_copy(mine, cx))
     if found:
         what = f"{', '.join(found[:_NAMED])}{', …' if len(found) > _NAMED else ''}"
         hint = f"back up into another folder; {place.shown} is a store of its own now, and stays as it is"
@@ -183,9 +170,7 @@ def restore_store(source: str, location: str, objects: str | None = None) -> Sto
 
 
 def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> StoreCopy:
-    target = reach(location, Settings(), create=True)
-    source = Catalog.at_file(str(file))
-    try:
+    with closing(reach(location, Settings(), create=True)) as target, closing(Catalog.at_file(str(file))) as source:
         if target.exists():
             raise AlreadyExists(f"{_shown(location)} is a store already", hint="restore to an empty place")
         changed = {"store_id": _new_store(file, location, objects), "objects": objects}
@@ -197,9 +182,6 @@ def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> Sto
             copied = _copied(source, lying, root, files)
             with target.write() as into:
                 copy_rows(cx, into, changed)
-    finally:
-        source.close()
-        target.close()
     return _store_copy(location, place.shown, files, copied)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -113,26 +114,20 @@ def sibling(ctx: Context, repository: str) -> Context:
 
 def names(location: str) -> list[str]:
     """List the repositories of a store."""
-    catalog = reach(location, Settings(), create=False)
-    try:
+    with closing(reach(location, Settings(), create=False)) as catalog:
         catalog.open()
         with catalog.read() as cx:
             return repositories.names(cx)
-    finally:
-        catalog.close()
 
 
 def drop(location: str, repository: str) -> None:
     """Remove a repository with all its history. Who reads its objects now has a time of grace, as ever with gc."""
-    catalog = reach(location, Settings(), create=False)
-    try:
+    with closing(reach(location, Settings(), create=False)) as catalog:
         catalog.open()
         with catalog.write() as cx:
             record = repositories.find(cx, repository)
             objects.seize(cx)
             repositories.drop(cx, record)
-    finally:
-        catalog.close()
 
 
 def reach(location: str, settings: Settings, *, create: bool) -> Catalog:
