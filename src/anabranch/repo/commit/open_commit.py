@@ -367,23 +367,16 @@ def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) 
     )
 
 
-def _made_schemas(thing: ThingDraft) -> dict[str, Schema]:
-    """The schemas that the parent's table lacks."""
-    made = dict(thing.schemas)
-    if thing.schema and not thing.base:
-        made[thing.schema.id] = thing.schema
-    return made
-
-
 def _document(thing: ThingDraft) -> dict[str, Any]:
-    """A draft as plain values, with objects by id."""
+    """A draft as plain values, with objects by id, and with the schemas that the parent's table lacks."""
+    own: dict[str, Schema] = {thing.schema.id: thing.schema} if thing.schema and not thing.base else {}
     return {
         "id": thing.id,
         "kind": thing.kind,
         "parent_id": thing.parent_id,
         "name": thing.name,
         "schema": thing.schema.id if thing.schema else None,
-        "schemas": {id_: schema_document(s) for id_, s in _made_schemas(thing).items()},
+        "schemas": {id_: schema_document(s) for id_, s in {**thing.schemas, **own}.items()},
         "base_name": thing.base_name,
         "base_attributes": dict(thing.base_attributes),
         "replaced_rows": thing.replaced_rows,

@@ -112,9 +112,7 @@ class Transaction:
         if thing not in self._draft.things:
             with self._ctx.catalog.read() as cx:
                 base = files_state(self._ctx, cx, self._start.clock)
-            self._draft.things[thing] = plan.ThingDraft(
-                thing, "files", ROOT_NAMESPACE, FILES_NAME, base, base.schema, base_name=FILES_NAME
-            )
+            self._draft.things[thing] = _untouched(thing, "files", ROOT_NAMESPACE, FILES_NAME, base, {})
         return thing
 
     def packs(self) -> Mapping[ObjectId, StoredObject]:
@@ -322,17 +320,10 @@ class Transaction:
             raise no_table(name, prefix, {n: kind for n, (kind, _) in self._names_below(parent).items()})
         if bound[1] not in self._draft.things:
             full = ".".join([*(n.name for n in path[1:]), own])
-            self._draft.things[bound[1]] = self._base_table(bound[1], parent, full)
+            with self._ctx.catalog.read() as cx:
+                base = table_state(self._ctx, cx, self._start.clock, bound[1], full)
+            self._draft.things[bound[1]] = _untouched(bound[1], "table", parent, full, base, base.attributes)
         return bound[1]
-
-    def _base_table(self, thing: ThingId, parent: ThingId, name: str) -> plan.ThingDraft:
-        """The draft of a table as the parent has it, to start from."""
-        with self._ctx.catalog.read() as cx:
-            base = table_state(self._ctx, cx, self._start.clock, thing, name)
-        known = base.attributes
-        return plan.ThingDraft(
-            thing, "table", parent, name, base, base.schema, attributes=known, base_name=name, base_attributes=known
-        )
 
     def _find_namespace(self, name: str) -> plan.ThingDraft:
         """Find a namespace, as the draft or the parent has it."""
@@ -344,16 +335,7 @@ class Transaction:
             with self._ctx.catalog.read() as cx:
                 entry = entries.find_entry(cx, self._start.clock, thing)
             described = entry.attributes if entry else {}
-            known = plan.ThingDraft(
-                thing,
-                "namespace",
-                path[-2].thing_id,
-                name,
-                None,
-                attributes=described,
-                base_name=name,
-                base_attributes=described,
-            )
+            known = _untouched(thing, "namespace", path[-2].thing_id, name, None, described)
         return known
 
     def _free_place(
@@ -388,8 +370,7 @@ class Transaction:
             there = entries.find_similar(cx, self._ctx.record.id, self._start.clock, parent, name)
         names = {n.name for n in there} | {own for above, own in self._draft.names if above == parent}
         similar = [n for n in sorted(names) if n.lower() == name.lower() and self._bound(parent, n)]
-        found = the_one(similar, name)
-        return found or name
+        return the_one(similar, name) or name
 
     def _bound(self, parent: ThingId, own: str) -> plan.Bound:
         """What a name stands for in this commit."""
@@ -408,3 +389,11 @@ class Transaction:
         there: dict[str, plan.Bound] = {n.name: (n.kind, n.thing_id) for n in found}  # type: ignore[misc]
         there |= {name: bound for (above, name), bound in self._draft.names.items() if above == parent}
         return {name: bound for name, bound in there.items() if bound}
+
+
+def _untouched(
+    thing: ThingId, kind: ThingKind, parent: ThingId, name: str, base: TableState | None, known: Mapping[str, Any]
+) -> plan.ThingDraft:
+    """A thing as the parent has it, to start from."""
+    made = plan.ThingDraft(thing, kind, parent, name, base, base.schema if base else None, attributes=known)
+    return replace(made, base_name=name, base_attributes=known)

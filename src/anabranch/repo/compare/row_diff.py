@@ -216,8 +216,8 @@ class RowChanges:
         engine = self._pick(f"the equal rows of {self.ends.after.name!r}")
         with reading(self.ctx, self.ends.everything):
             query = self._before(self.schema.columns, q.Sources())
-            found = to_dicts(engine.fetch(changes.repeated_rows(query, self.schema.columns, _COUNT)))
-        return [({c.name: row[c.id] for c in self.schema}, int(row[_COUNT])) for row in found]
+            found = to_dicts(engine.fetch(changes.repeated_rows(query, self.schema.columns, difference.COUNT)))
+        return [({c.name: row[c.id] for c in self.schema}, int(row[difference.COUNT])) for row in found]
 
     def arrow(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
         """The changed rows in Spark's form, in memory."""
@@ -396,6 +396,3 @@ class RowChanges:
 
 def _refuse_taken(shown: Iterable[Column], *added: str) -> None:
     refuse_taken_names(shown, added, "this form of a diff", "rename it, or read the changes with .rows()")
-
-
-_COUNT = "_ana_count"

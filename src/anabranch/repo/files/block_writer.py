@@ -65,13 +65,8 @@ class BlockWriter:
     def place_small(self, content: bytes) -> tuple[str, int, int, bytes, int]:
         """Store bytes as one block, as most files are; returns pack, offset, size, hash and number."""
         digest = hashlib.sha256(content).digest()
-        self._number += 1
-        place = self._known.get(digest) if content else _NOWHERE
-        if place is None:
-            place = (*self.packs.add(content), len(content))
-            if len(self._known) < _SHARED_AT_MOST:
-                self._known[digest] = place
-        return (*place, digest, self._number)
+        place = self._placed(content, digest) if content else _NOWHERE
+        return (*place, digest, self._next())
 
     @property
     def put_write(self) -> str:
@@ -80,13 +75,17 @@ class BlockWriter:
 
     def _ref(self, block: bytes, verb: str, known: Mapping[bytes, Place]) -> BlockRef:
         digest = hashlib.sha256(block).digest()
-        place = known.get(digest) or self._known.get(digest)
+        place = known.get(digest) or self._placed(block, digest)
+        return BlockRef(0, self._writes[verb], self._next(), *place, digest)
+
+    def _placed(self, block: bytes, digest: bytes) -> Place:
+        """Where a block of this transaction is; it is stored if it is not there yet."""
+        place = self._known.get(digest)
         if place is None:
             place = (*self.packs.add(block), len(block))
             if len(self._known) < _SHARED_AT_MOST:
                 self._known[digest] = place
-        self._number += 1
-        return BlockRef(0, self._writes[verb], self._number, *place, digest)
+        return place
 
     def _empty(self, verb: str) -> BlockRef:
         return BlockRef(0, verb + self._write, self._next(), "", 0, 0, hashlib.sha256().digest())

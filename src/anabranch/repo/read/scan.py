@@ -51,19 +51,7 @@ def scan(
     sources: Sources | None = None,
 ) -> Query:
     """Read columns of a table under their ids, for a verb's own work; with `keys`, only those rows."""
-    return _prepared(ctx, Scan.of(state, columns, access, keys, sources), keys)
-
-
-def scan_for_query(
-    ctx: Context,
-    state: TableState,
-    columns: Sequence[Column],
-    access: Access,
-    query: QueryRead,
-    keys: Keys | None = None,
-) -> Query:
-    """The same for a user's query: what is prepared for it is kept for later ones."""
-    return _prepared(ctx, Scan.of(state, columns, access, keys), keys, query)
+    return prepared_scan(ctx, Scan.of(state, columns, access, keys, sources), keys)
 
 
 @dataclass(frozen=True)
@@ -87,8 +75,8 @@ def scan_as(ctx: Context, read: ReadAs, access: Access, sources: Sources, keys: 
     return whole.over(select([col(c.id, "w") for c in columns], subquery(whole.expression, "w"), join=semi))
 
 
-def _prepared(ctx: Context, plan: Scan, keys: Keys | None, query: QueryRead | None = None) -> Query:
-    """Choose a read strategy, prepare the read, and plan the query."""
+def prepared_scan(ctx: Context, plan: Scan, keys: Keys | None, query: QueryRead | None = None) -> Query:
+    """Choose a read strategy, prepare the read, and plan the query; what is prepared for a user's `query` is kept."""
     plan = plan if keys is None else with_rows_at(ctx, plan, keys)
     key_rows = keys.row_count if keys else None
     read = Read(

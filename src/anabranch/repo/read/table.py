@@ -283,8 +283,8 @@ class Table(Relation):
     def _query(self, engine: Engine, all_rows: bool = False) -> Query:
         """The selected rows as a query for an engine; `all_rows` if the surrounding query reads all of them."""
         from anabranch.plan.read_strategy import QueryRead
-        from anabranch.queries.scan import named, ordered_by, select_rows
-        from anabranch.repo.read.scan import scan_for_query
+        from anabranch.queries.scan import Scan, named, ordered_by, select_rows
+        from anabranch.repo.read.scan import prepared_scan
 
         state, where, chosen = self._state, self._where(), self._selection
         order = state.schema.key_columns if chosen.ordered else ()
@@ -293,7 +293,8 @@ class Table(Relation):
         wanted = QueryRead(engine.in_process, all_rows)
         with reading(self._ctx, state):  # folds the changes at once
             access = self._ctx.access(state.layers, self._pending)
-            query = scan_for_query(self._ctx, condition.near(state), read, access, wanted, condition.keys)
+            plan = Scan.of(condition.near(state), read, access, condition.keys)
+            query = prepared_scan(self._ctx, plan, condition.keys, wanted)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, named(query, read, alias), self._shown, condition.test, chosen.limit)
         return ordered_by(replace(query, args=condition.args), order)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from anabranch.model.content import Change, Content, View
+from anabranch.model.content import Content
 from anabranch.model.ids import ObjectId, new_id
 from anabranch.model.layers import Layers
 from anabranch.model.objects import Layer, Members, NewObject, StoredObject, around
@@ -25,9 +25,10 @@ def with_manifests(ctx: Context, content: Content) -> tuple[Content, list[NewObj
         steps = change.steps or (0,) * len(change.objects)
         linked, new = gathered(ctx, list(zip(steps, change.objects, strict=True)), content.described)
         made += new
-        changes.append(_linking(change, linked) if new else change)
-        if new and change.thing_id in views:
-            views[change.thing_id] = _viewing(views[change.thing_id], linked)
+        turns, objects = (tuple(part) for part in zip(*linked, strict=True)) if new else ((), ())
+        changes.append(replace(change, objects=objects, steps=turns if change.steps else ()) if new else change)
+        if new and (view := views.get(change.thing_id)):
+            views[change.thing_id] = replace(view, objects=objects, turns=turns if view.turns else ())
     if not made:
         return content, made
     described = {o.stored.id: o.stored for o in made}
@@ -104,13 +105,3 @@ def totals(objects: Sequence[StoredObject]) -> dict[str, Any]:
         "key_range": around(o.key_range for o in objects),
         "members": Members(len(objects), sum(o.size_bytes for o in objects), inline),
     }
-
-
-def _linking(change: Change, linked: Sequence[Turned]) -> Change:
-    steps = tuple(step for step, _ in linked)
-    return replace(change, objects=tuple(id_ for _, id_ in linked), steps=steps if change.steps else ())
-
-
-def _viewing(view: View, linked: Sequence[Turned]) -> View:
-    turns = tuple(turn for turn, _ in linked)
-    return replace(view, objects=tuple(id_ for _, id_ in linked), turns=turns if view.turns else ())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch.arrow.types import arrow_type
 from anabranch.engines.engine import Engine
 from anabranch.model.objects import KeyRange, around
 from anabranch.model.schema import Column
@@ -99,15 +100,9 @@ def kept_files(
     """Describe files that an engine wrote."""
     full = [f for f in files if f.look.row_count]
     if not full:
-        empty = pa.table({name: pa.array([], _arrow(type_)) for name, type_ in columns})
+        empty = pa.table({name: pa.array([], arrow_type(type_)) for name, type_ in columns})
         return Kept(Rows(empty), 0, None)
     uris = tuple(ctx.root.uri(f.path) for f in full)
     rows = sum(f.look.row_count for f in full)
     ranges = around(f.key_range for f in full)
     return Kept(Files(uris, tuple(columns)), rows, ranges, repeats_in(full, key))
-
-
-def _arrow(type_: DataType) -> pa.DataType:
-    from anabranch.arrow.types import arrow_type
-
-    return arrow_type(type_)
