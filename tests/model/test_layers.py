@@ -7,8 +7,7 @@ import threading
 from dataclasses import replace
 
 from anabranch.model.ids import ObjectId, SchemaId
-from anabranch.model.intervals import IntervalIndex
-from anabranch.model.layers import Bounds, LayerIndex, Layers
+from anabranch.model.layers import Bounds, IntervalIndex, LayerIndex, Layers
 from anabranch.model.objects import KeyRange, Layer, Members, StoredObject, may_meet
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from anabranch.sql.times import plain_time
+from anabranch.sql.moments import plain_time
 
 NOW = datetime(2026, 11, 15, 12, 30, tzinfo=UTC)
 

@@ -9,17 +9,8 @@ from anabranch.catalog.later import Connection, remote_tables, sa, t
 from anabranch.catalog.prepared import Prepared, prepared
 from anabranch.catalog.store import now
 from anabranch.errors import Corrupt
+from anabranch.model import objects as model
 from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ViewId
-from anabranch.model.objects import (
-    KeyRange,
-    Members,
-    NewObject,
-    ObjectKind,
-    StoredObject,
-    is_object_path,
-    key_document,
-    read_key,
-)
 from anabranch.model.schema import Schema, read_schema, schema_document
 from anabranch.settings import OBJECTS_PER_STATEMENT
 
@@ -46,9 +37,9 @@ def contents(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, bytes]:
     return found
 
 
-def find(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, StoredObject]:
+def find(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, model.StoredObject]:
     """Find objects by id, leaving out those that are gone."""
-    found: dict[ObjectId, StoredObject] = {}
+    found: dict[ObjectId, model.StoredObject] = {}
     for chunk in chunks(ids):
         for row in _found(cx, {"ids": chunk}):
             found[ObjectId(row.id)] = stored(row)
@@ -60,19 +51,19 @@ def _found() -> Any:
     return sa.select(t.objects).where(t.objects.c.id.in_(sa.bindparam("ids", expanding=True)))
 
 
-def of_view(cx: Connection, view: ViewId) -> dict[ObjectId, StoredObject]:
+def of_view(cx: Connection, view: ViewId) -> dict[ObjectId, model.StoredObject]:
     """Find all objects of a view."""
     linked = t.view_objects.c
     query = sa.select(t.objects).join(t.view_objects, linked.object_id == t.objects.c.id).where(linked.view_id == view)
     return {ObjectId(row.id): stored(row) for row in cx.execute(query)}
 
 
-def manifests(cx: Connection) -> list[StoredObject]:
+def manifests(cx: Connection) -> list[model.StoredObject]:
     """Find all manifests."""
     return [stored(row) for row in cx.execute(sa.select(t.objects).where(t.objects.c.kind == "manifest"))]
 
 
-def in_root(cx: Connection) -> list[StoredObject]:
+def in_root(cx: Connection) -> list[model.StoredObject]:
     """Find all objects that are files in the store's own root and have rows of their own."""
     return [stored(row) for row in cx.execute(sa.select(t.objects).where(t.objects.c.path.is_not(None)))]
 
@@ -82,7 +73,7 @@ def paths(cx: Connection) -> Iterator[str]:
     return iter(cx.scalars(sa.select(t.objects.c.path).where(t.objects.c.path.is_not(None))))
 
 
-def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None = None) -> None:
+def insert(cx: Connection, objects: Iterable[model.NewObject], created_at: int | None = None) -> None:
     """Insert new objects, made now unless said otherwise, with the bytes of inline ones and links to their packs.
 
     Objects that a manifest among them lists get no row: the manifest describes them.
@@ -101,7 +92,7 @@ def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None 
         cx.execute(t.manifest_members.insert(), listed)
 
 
-def insert_rows(cx: Connection, objects: Sequence[StoredObject], created_at: int | None = None) -> None:
+def insert_rows(cx: Connection, objects: Sequence[model.StoredObject], created_at: int | None = None) -> None:
     """Insert rows for objects, made now unless said otherwise."""
     if objects:
         at = now(cx) if created_at is None else created_at
@@ -187,24 +178,24 @@ def chunks(items: Sequence[_T]) -> Iterable[Sequence[_T]]:
     return (items[i : i + OBJECTS_PER_STATEMENT] for i in range(0, len(items), OBJECTS_PER_STATEMENT))
 
 
-def _values(o: StoredObject, created_at: int) -> Mapping[str, Any]:
+def _values(o: model.StoredObject, created_at: int) -> Mapping[str, Any]:
     plain = ("id", "kind", "sha256", "size_bytes", "row_count", "place", "path")
     return {name: getattr(o, name) for name in plain} | {
         "schema_id": o.schema_id or None,
-        "key_low": [key_document(v) for v in o.key_range.low] if o.key_range else None,
-        "key_high": [key_document(v) for v in o.key_range.high] if o.key_range else None,
+        "key_low": [model.key_document(v) for v in o.key_range.low] if o.key_range else None,
+        "key_high": [model.key_document(v) for v in o.key_range.high] if o.key_range else None,
         "touched": list(o.touched),
         "members": [o.members.count, o.members.size_bytes, o.members.inline] if o.members else None,
         "created_at": created_at,
     }
 
 
-def stored(row: sa.Row[Any]) -> StoredObject:
+def stored(row: sa.Row[Any]) -> model.StoredObject:
     _check(row)
     key_range = None
     if row.key_low is not None:
-        key_range = KeyRange(tuple(map(read_key, row.key_low)), tuple(map(read_key, row.key_high)))
-    return StoredObject(
+        key_range = model.KeyRange(tuple(map(model.read_key, row.key_low)), tuple(map(model.read_key, row.key_high)))
+    return model.StoredObject(
         ObjectId(row.id),
         row.kind,
         row.sha256,
@@ -215,18 +206,18 @@ def stored(row: sa.Row[Any]) -> StoredObject:
         tuple(ColumnId(c) for c in row.touched),
         row.place,
         row.path,
-        Members(*row.members) if row.members else None,
+        model.Members(*row.members) if row.members else None,
     )
 
 
 def _check(row: sa.Row[Any]) -> None:
     """Refuse a row that we can't have written."""
     lists, sizes = (row.touched, row.key_low or [], row.key_high or []), (row.size_bytes, row.row_count)
-    is_own = row.kind in get_args(ObjectKind) and all(isinstance(n, int) and n >= 0 for n in sizes)
+    is_own = row.kind in get_args(model.ObjectKind) and all(isinstance(n, int) and n >= 0 for n in sizes)
     is_own = is_own and all(isinstance(x, list) for x in lists) and len(lists[1]) == len(lists[2])
     is_own = is_own and (row.kind == "pack") == (row.schema_id is None)
     is_own = is_own and (_is_members(row.members) if row.kind == "manifest" else row.members is None)
-    in_root = row.place == "root" and is_object_path(str(row.path))
+    in_root = row.place == "root" and model.is_object_path(str(row.path))
     is_placed = in_root or (row.place in ("inline", "elsewhere") and row.path is None)
     if not is_own or not is_placed:
         hint = "restore the catalogue from a backup"

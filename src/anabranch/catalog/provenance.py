@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,3 +105,14 @@ _ORIGINS, _MADE = Prepared(_linked, False), Prepared(_linked, True)
 def _parts(hashes: Collection[str]) -> Iterator[Sequence[str]]:
     ordered = sorted(hashes)
     return (ordered[n : n + _AT_ONCE] for n in range(0, len(ordered), _AT_ONCE))
+
+
+def commits_with(cx: Connection, repository: RepositoryId, key: str) -> list[tuple[Position, str, Any]]:
+    """List the commits of a repository that have a fact, newest first: position, hash and value."""
+    c, f = t.commits.c, t.facts.c
+    same = (f.line_id == c.line_id) & (f.commit_index == c.commit_index)
+    value = sa.cast(f.value, sa.String).label("value")
+    query = sa.select(c.line_id, c.commit_index, c.hash, value).select_from(t.commits.join(t.facts, same))
+    query = query.where(f.key == key, c.repository_id == repository)
+    rows = cx.execute(query.order_by(c.generation.desc(), c.finished_at.desc(), c.hash))
+    return [(Position(LineId(r.line_id), r.commit_index), r.hash, json.loads(r.value)) for r in rows]

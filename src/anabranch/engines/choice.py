@@ -127,7 +127,8 @@ class Engines:
         """Spark: in the given session, the active one, or a new local one."""
         if not self.has_spark:
             raise Unavailable("PySpark is not installed", hint="pip install 'anabranch[spark]'")
-        from anabranch.engines.spark import SparkEngine, local_session
+        from anabranch.engines.spark import SparkEngine
+        from anabranch.engines.spark_sessions import local_session
 
         with self._lock:
             if self._spark is None:
@@ -144,7 +145,7 @@ class Engines:
         """Finished and total tasks of the Spark jobs that are running."""
         if self._spark is None:
             return None
-        from anabranch.engines.spark_progress import running_tasks
+        from anabranch.engines.spark_sessions import running_tasks
 
         return running_tasks(self._spark.session)
 

@@ -18,20 +18,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from anabranch.arrow.plain import plain
+from anabranch.engines import spark_sessions as sessions
 from anabranch.engines.before_read import BeforeRead, look_at_none
 from anabranch.engines.engine import FileCount, InPlace, out_of_sight
 from anabranch.engines.far_root import S3A, FarRoot
 from anabranch.engines.spark_errors import FAILURES, NO_FILE, translate
-from anabranch.engines.spark_sessions import (
-    as_pattern,
-    functions_of,
-    is_remote,
-    lacks_class,
-    local_session,
-    on_disk,
-    quietly,
-    refuse_foreign,
-)
 from anabranch.errors import InvalidRequest
 from anabranch.model.ddl import parse_type
 from anabranch.model.field_ids import field_id
@@ -53,7 +44,6 @@ __all__ = [
     "frame_types",
     "frame_types_of",
     "is_spark_frame",
-    "local_session",
 ]
 
 
@@ -74,7 +64,7 @@ def frame_types(frame: DataFrame) -> dict[str, DataType]:
 def frame_types_of(frame: DataFrame) -> tuple[tuple[str, DataType | None], ...]:
     """The columns of a DataFrame in order, duplicate names included; None for a column of nulls only."""
     try:
-        with quietly():
+        with sessions.quietly():
             fields = frame.schema.fields
     except FAILURES as error:  # Spark Connect analyses a DataFrame only now
         raise translate(error) from error
@@ -97,7 +87,7 @@ def data_type(type_: Any) -> DataType:
 def frame_to_memory(frame: DataFrame) -> pa.Table:
     """Fetch a DataFrame of a user's query, in the form that rows have in memory."""
     try:
-        with quietly():
+        with sessions.quietly():
             return plain(_for_memory(frame).toArrow())
     except FAILURES as error:
         raise translate(error) from error
@@ -141,7 +131,7 @@ class SparkEngine:
             _READING | self._elsewhere | {"parquet.page.verify-checksum.enabled": str(compares_pages).lower()}
         )
         self._file_rows = file_rows
-        self.sees_files = far is None and not is_remote(session)
+        self.sees_files = far is None and not sessions.is_remote(session)
         """Whether Spark is known to see our files: always, if both are on this machine."""
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
         self._lock = threading.Lock()
@@ -170,12 +160,12 @@ class SparkEngine:
     def run_text(self, text: str, frames: Mapping[str, DataFrame], args: Mapping[str, Any]) -> DataFrame:
         """Make a DataFrame of a user's query, with frames in place of their names."""
         for frame in frames.values():
-            refuse_foreign(self.session, frame.sparkSession)
+            sessions.refuse_foreign(self.session, frame.sparkSession)
         braced = text.replace("{", "{{").replace("}", "}}") if frames else text  # no frames, no substitution
         for name in frames:
             braced = braced.replace(name, f"{{{name}}}")
         try:
-            with quietly():
+            with sessions.quietly():
                 return self.session.sql(braced, args=self._arguments(args) or None, **frames)
         except FAILURES as error:
             raise translate(error) from error
@@ -205,7 +195,7 @@ class SparkEngine:
 
     def read(self, files: Files, names: Sequence[tuple[str, str]]) -> DataFrame:
         """Read columns of files under other names; like a query, but without the cost of parsing one."""
-        column = functions_of(self.session).col
+        column = sessions.functions_of(self.session).col
         try:
             return self._bind(files).select(*[column(f"`{old}`").alias(new) for old, new in names])
         except PySparkException as error:
@@ -223,7 +213,7 @@ class SparkEngine:
 
     def _unseen(self, uri: str, error: PySparkException | Py4JJavaError) -> AnabranchError:
         """Why Spark doesn't see a file of ours: no client for the root, other disks, or a failure."""
-        if self._far is not None and self._far.scheme == "s3" and lacks_class(self.session, S3A):
+        if self._far is not None and self._far.scheme == "s3" and sessions.lacks_class(self.session, S3A):
             return self._far.lacking(uri)
         if isinstance(error, PySparkException) and error.getSqlState() == NO_FILE:
             return out_of_sight(uri)
@@ -257,16 +247,16 @@ class SparkEngine:
             frame = _ranged(frame, cluster, files).sortWithinPartitions(*cluster)
         if number:
             # Last before the write, so that a task that is run again numbers its own rows only.
-            frame = frame.withColumn(number, functions_of(self.session).monotonically_increasing_id())
+            frame = frame.withColumn(number, sessions.functions_of(self.session).monotonically_increasing_id())
         try:
             frame = self._with_field_ids(frame)
-            frame.write.mode("error").options(**options).parquet(on_disk(uri))
+            frame.write.mode("error").options(**options).parquet(sessions.on_disk(uri))
         except FAILURES as error:
             raise translate(error) from error
 
     def _with_field_ids(self, frame: DataFrame) -> DataFrame:
         """Give columns the ids that Parquet keeps beside their names; Spark can't set them inside nested columns."""
-        column = functions_of(self.session).col
+        column = sessions.functions_of(self.session).col
         numbers = {name: field_id(name) for name in frame.columns}
         return frame.select(
             *(column(_quoted(n)).alias(n, metadata={"parquet.field.id": number}) for n, number in numbers.items())
@@ -290,7 +280,7 @@ class SparkEngine:
         if isinstance(source, Rows):
             return self._local_frame(source.table)
         assert isinstance(source, Frame)
-        refuse_foreign(self.session, source.frame.sparkSession)
+        sessions.refuse_foreign(self.session, source.frame.sparkSession)
         return source.frame  # type: ignore[no-any-return]
 
     def _read_files(self, files: Files) -> DataFrame:
@@ -300,15 +290,15 @@ class SparkEngine:
 
     def text(self, uris: Sequence[str]) -> DataFrame:
         """Read files line by line, as a column `value`."""
-        return self.session.read.options(**self._reading).text([as_pattern(uri) for uri in uris])
+        return self.session.read.options(**self._reading).text([sessions.as_pattern(uri) for uri in uris])
 
     def _parquet(self, files: Files, uris: Sequence[str]) -> DataFrame:
         reader = self.session.read.schema(spark_schema(files.columns)).options(**self._reading)
-        return reader.parquet(*map(as_pattern, uris))
+        return reader.parquet(*map(sessions.as_pattern, uris))
 
     def _turned(self, files: Files) -> DataFrame:
         """Files of several turns, with the turn as a column."""
-        literal = functions_of(self.session).lit
+        literal = sessions.functions_of(self.session).lit
         uris: dict[int, list[str]] = {}
         for uri, turn in zip(files.uris, files.turns, strict=True):
             uris.setdefault(turn, []).append(uri)
@@ -327,7 +317,7 @@ class SparkEngine:
 
     def _arguments(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Pass dates and times as literals: as objects they would go through old calendars and zones."""
-        expression = functions_of(self.session).expr
+        expression = sessions.functions_of(self.session).expr
         return {k: expression(_literal(v)) if isinstance(v, date) else v for k, v in args.items()}
 
 
@@ -380,7 +370,7 @@ def _for_memory(frame: DataFrame) -> DataFrame:
     types = frame_types(frame)
     if not any(has_other_form(t) for type_ in types.values() for t in type_.walk()):
         return frame
-    expression = functions_of(frame.sparkSession).expr
+    expression = sessions.functions_of(frame.sparkSession).expr
     return frame.select(*(expression(spark_to_memory(name, type_)).alias(name) for name, type_ in types.items()))
 
 

@@ -12,10 +12,9 @@ import pyarrow.parquet
 from anabranch.engines.choice import Engines
 from anabranch.errors import InvalidRequest
 from anabranch.formats.process.inference import renamed, with_types
-from anabranch.formats.process.key_rows import rows_with_bad_keys
 from anabranch.formats.process.notes import notes
 from anabranch.formats.process.parts import Reading, empty_rows, read_part
-from anabranch.formats.process.row_places import RowPlaces
+from anabranch.formats.process.row_places import RowPlaces, rows_with_bad_keys
 from anabranch.formats.rules.bad_rows import BadRows, bad_rows
 from anabranch.formats.rules.encodings import translated
 from anabranch.formats.rules.found_files import DataFile, find_files, is_tabbed

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from anabranch.arrow.field_ids import with_field_ids, without_field_ids
 from anabranch.arrow.types import key_value
 from anabranch.errors import Corrupt, InvalidRequest, Unavailable
+from anabranch.model.field_ids import field_id
 from anabranch.model.objects import KeyRange, KeyValue
 from anabranch.model.schema import Column
 from anabranch.objects.looks import Look, LookTask, footer_ranges, look_at, repeats_in, sync
-from anabranch.objects.memory import read_within_limit
-from anabranch.settings import ENCODING_SAMPLE_ROWS, PLAIN_WRITE_LIMIT_BYTES
+from anabranch.settings import ENCODING_SAMPLE_ROWS, INLINE_MEMORY_LIMIT_BYTES, PLAIN_WRITE_LIMIT_BYTES
 
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 _FORMAT: dict[str, Any] = {
@@ -181,3 +180,77 @@ def equal_rows(rows: pa.Table, key: Sequence[Column], limit: int) -> list[dict[s
         return []
     keys = rows.select([c.id for c in key]).combine_chunks().to_batches()
     return [row for batch in keys for row in repeats_in(batch).slice(0, limit).to_pylist()][:limit]
+
+
+_KEY = b"PARQUET:field_id"
+
+
+def with_field_ids(table: pa.Table) -> pa.Table:
+    """The same rows with field ids on all columns and nested fields."""
+    fields = [_numbered(field, field.name) for field in table.schema]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+def without_field_ids(table: pa.Table) -> pa.Table:
+    """The same rows without the metadata that only files need."""
+    return pa.Table.from_arrays(table.columns, schema=pa.schema([f.remove_metadata() for f in table.schema]))
+
+
+def _numbered(field: pa.Field, path: str) -> pa.Field:
+    return pa.field(field.name, _inside(field.type, path), field.nullable, {_KEY: str(field_id(path)).encode()})
+
+
+def _inside(type_: pa.DataType, path: str) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        return pa.struct([_numbered(field, f"{path}.{field.name}") for field in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(_numbered(type_.key_field, f"{path}.key"), _numbered(type_.item_field, f"{path}.value"))
+    if pa.types.is_list(type_):
+        return pa.list_(_numbered(type_.value_field, f"{path}.element"))
+    return type_
+
+
+_FIXED_BYTES = 16
+_ANY_WIDTH = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+_PIECES = 16
+
+
+def read_within_limit(file: pq.ParquetFile, limit_bytes: int = INLINE_MEMORY_LIMIT_BYTES) -> pa.Table:
+    """Read all rows; refuse those that would take more memory than the limit, before they do."""
+    metadata = file.metadata
+    least, most = _least_and_most(metadata)
+    if least > limit_bytes:
+        raise _swollen(limit_bytes)
+    if most <= limit_bytes:
+        return file.read(use_threads=False)
+    widest = max(1, most // max(1, metadata.num_rows))
+    return _read_in_pieces(file, max(1, limit_bytes // _PIECES // widest), limit_bytes)
+
+
+def _least_and_most(metadata: pq.FileMetaData) -> tuple[int, int]:
+    """The size of the values if each is small, and if each is as large as all that its column chunk holds."""
+    least = most = 0
+    for n in range(metadata.num_row_groups):
+        group = metadata.row_group(n)
+        for i in range(metadata.num_columns):
+            chunk = group.column(i)
+            count = chunk.num_values
+            wide = chunk.total_uncompressed_size if chunk.physical_type in _ANY_WIDTH else 0
+            least += count * _FIXED_BYTES // 2
+            most += count * max(wide, _FIXED_BYTES)
+    return least, most
+
+
+def _read_in_pieces(file: pq.ParquetFile, rows: int, limit_bytes: int) -> pa.Table:
+    taken, pieces = 0, []
+    for batch in file.iter_batches(batch_size=rows, use_threads=False):
+        taken += batch.nbytes
+        if taken > limit_bytes:
+            raise _swollen(limit_bytes)
+        pieces.append(batch)
+    return pa.Table.from_batches(pieces, file.schema_arrow).combine_chunks()
+
+
+def _swollen(limit_bytes: int) -> Corrupt:
+    message = f"an object would take more than {limit_bytes / 1e9:,.1f} GB of memory, which none that is written does"
+    return Corrupt(message, hint="it is damaged or was made to harm; restore the catalogue from a backup")

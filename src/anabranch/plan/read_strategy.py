@@ -7,19 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from anabranch import settings
 from anabranch.model.ids import ColumnId
 from anabranch.model.layers import LayerIndex, as_layers
 from anabranch.model.objects import Layer, size_of
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.plan.engine import EngineSetting
-from anabranch.settings import (
-    APPLIED_AT_ONCE_LIMIT_BYTES,
-    NARROW_VALUE_BYTES,
-    WIDE_CHANGE_COLUMNS,
-    WIDE_VALUE_BYTES,
-    Settings,
-)
 
 ReadStrategy = Literal["plain", "kept", "applied", "folded", "joined"]
 """- plain: no change acts on the rows; they are read as they are.
@@ -83,7 +77,7 @@ class Read:
     """The table with the layers that are read."""
     columns: tuple[Column, ...]
     setting: EngineSetting
-    settings: Settings
+    settings: settings.Settings
     query: QueryRead | None = None
     """None if a verb reads for itself."""
     key_rows: int | None = None
@@ -149,19 +143,21 @@ def _is_worth_keeping(read: Read, query: QueryRead) -> bool:
 def width_bytes(column: Column) -> int:
     """Guess how many bytes a value takes in memory."""
     is_wide = column.type.is_nested or column.type.name in ("string", "binary")
-    return WIDE_VALUE_BYTES if is_wide else NARROW_VALUE_BYTES
+    return settings.WIDE_VALUE_BYTES if is_wide else settings.NARROW_VALUE_BYTES
 
 
 def _is_wide(read: Read) -> bool:
     """Whether changes touch very many columns and can be folded in memory, together with the rows they act on."""
-    if len(read.cells) < WIDE_CHANGE_COLUMNS or not can_fold_in_memory(read.state, read.layers.changes, read.cells):
+    if len(read.cells) < settings.WIDE_CHANGE_COLUMNS or not can_fold_in_memory(
+        read.state, read.layers.changes, read.cells
+    ):
         return False
     if any(c.type.only_spark for c in (*read.state.schema.key_columns, *read.columns)):
         return False
     if read.key_rows is not None:
-        return read.key_rows * len(read.columns) * WIDE_VALUE_BYTES <= APPLIED_AT_ONCE_LIMIT_BYTES
+        return read.key_rows * len(read.columns) * settings.WIDE_VALUE_BYTES <= settings.APPLIED_AT_ONCE_LIMIT_BYTES
     whole = size_of([*read.layers.changed, *read.layers.changes])
-    return not read.is_look_up and whole <= APPLIED_AT_ONCE_LIMIT_BYTES
+    return not read.is_look_up and whole <= settings.APPLIED_AT_ONCE_LIMIT_BYTES
 
 
 def can_fold_in_memory(state: TableState, changes: Sequence[Layer], cells: Sequence[Column]) -> bool:

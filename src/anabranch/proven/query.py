@@ -13,18 +13,18 @@ from sqlglot.errors import SqlglotError
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
+from anabranch.proven.aggregates import zero_made_plain
 from anabranch.proven.expression import argument_of
 from anabranch.proven.parser import has_escapes, parse
-from anabranch.proven.pruning import prune
 from anabranch.proven.rewrites import refuse_regrouped
-from anabranch.proven.scope import Derived, Ledger, Nameless, Surroundings, check_parts
+from anabranch.proven.scope import Derived, Ledger, Nameless, Scope, Surroundings, check_parts
 from anabranch.proven.select import all_of_source, prove_block, prove_select
-from anabranch.proven.sets import united
 from anabranch.proven.sources import of_derived, of_values
 from anabranch.proven.spark_functions import refuse_unknown_functions
-from anabranch.proven.table.row import TOO_DEEP, ParameterValue, Unproven, guards_of
-from anabranch.proven.terms import Outer
-from anabranch.queries.query import Query, Sources, cast_to, ident
+from anabranch.proven.table.row import TOO_DEEP, ParameterValue, Unproven, Value, guards_of
+from anabranch.proven.table.types import KNOWN, common_type
+from anabranch.proven.terms import Outer, Terms
+from anabranch.queries.query import Query, Sources, aliased, cast_to, col, ident, select, subquery
 
 
 @dataclass(frozen=True)
@@ -218,3 +218,71 @@ def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
     frozen = {relation: frozenset(names) for relation, names in used.items()}
     wanted = {str(node.name): None for node in whole.find_all(exp.Placeholder)}
     return ProvenQuery(whole, columns, frozen, derived.ordered, ledger.may_fail, wanted, tuple(guards_of(whole)))
+
+
+def prune(whole: exp.Query) -> None:
+    """Drop columns of inner queries that nothing names; column names are unique in a proven query."""
+    while True:
+        named = {node.name for node in whole.find_all(exp.Column)}
+        if not sum(_drop(query, named) for query in whole.find_all(exp.Select) if _is_table(query)):
+            return
+
+
+def _is_table(query: exp.Expr) -> bool:
+    """Tell whether a query's columns are only used by name: not by position, nor as whole rows."""
+    parent = query.parent
+    by_place = query.args.get("distinct") or query.args.get("order")
+    return not by_place and isinstance(parent, (exp.CTE, exp.Subquery)) and bool(parent.args.get("alias"))
+
+
+def _drop(query: exp.Select, named: set[str]) -> bool:
+    # The grouping keys come first and stay: GROUP BY refers to them by position.
+    group = query.args.get("group")
+    keys = sum(len(part.expressions) or 1 for part in group.expressions) if group is not None else 0
+    kept = [c for n, c in enumerate(query.expressions) if n < keys or c.alias in named] or query.expressions[:1]
+    dropped = len(kept) < len(query.expressions)
+    if dropped:
+        query.set("expressions", kept)
+    return dropped
+
+
+_PARTS = frozenset(("this", "expression", "distinct", "order", "limit", "offset", "with_"))
+
+
+def united(node: exp.SetOperation, around: Surroundings, outer: Outer | None) -> Derived:
+    """Prove a set operation, leaving out its order and limits."""
+    check_parts(node, _PARTS)
+    asked = len(outer.asked) if outer else 0
+    left, right = (around.prove(node.args[part], around, outer) for part in ("this", "expression"))
+    if outer and len(outer.asked) > asked:
+        raise Unproven(f"{node.key.upper()} in a correlated subquery")
+    if len(left.columns) != len(right.columns):
+        raise Unproven(f"{node.key.upper()} of queries with different numbers of columns")
+    types = [_common(one, other) for (_, _, one), (_, _, other) in zip(left.columns, right.columns, strict=True)]
+    plain = isinstance(node, exp.Union) and not node.args.get("distinct")
+    if not plain and any(t is not None and t.name not in KNOWN for t in types):
+        raise Unproven(f"{node.key.upper()} over a nested column")
+    sides = [exp.Subquery(this=_brought(side, types, around, plain)) for side in (left, right)]
+    whole = type(node)(this=sides[0], expression=sides[1], distinct=bool(node.args.get("distinct")))
+    columns = tuple((n, inner, t) for (n, inner, _), t in zip(left.columns, types, strict=True))
+    return Derived(whole, columns)
+
+
+def _common(one: DataType | None, other: DataType | None) -> DataType | None:
+    if one is None or other is None:
+        return one or other
+    return common_type(one, other)
+
+
+def _brought(side: Derived, types: list[DataType | None], around: Surroundings, plain: bool) -> exp.Query:
+    """One side, cast to the common types; if rows are compared, -0.0 becomes 0.0."""
+    alias = around.ledger.name("q")
+    terms = Terms.over(Scope(), around, None)
+    nodes, changed = [], False
+    for (_, name, type_), wanted in zip(side.columns, types, strict=True):
+        value = Value(col(name, alias), type_)
+        brought = terms.convert(value, wanted) if wanted is not None else value
+        brought = brought if plain else zero_made_plain(brought)
+        changed |= brought is not value
+        nodes.append(aliased(brought.node, name))
+    return select(nodes, subquery(side.expression, alias)) if changed else side.expression

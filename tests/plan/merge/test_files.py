@@ -9,8 +9,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.model.files import BlockRef, FileRow
-from anabranch.plan.merge.files import MergedFile, file_rules, merge_file, merge_in_order, rule_for
-from anabranch.plan.merge.text_lines import merge_lines
+from anabranch.plan.merge.files import MergedFile, file_rules, merge_file, merge_in_order, merge_lines, rule_for
 
 Text = dict[str, bytes]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import anabranch as ab
-from anabranch.engines import spark_ranges, spark_sizes
+from anabranch.engines import spark_sizes
 from anabranch.engines.engine import InPlace
-from anabranch.engines.spark_ranges import in_place
+from anabranch.engines.spark_sizes import in_place
 from anabranch.objects import parquet
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def test_keys_that_come_twice_are_found_whether_they_meet_in_a_partition_or_at_i
 def test_rows_that_lay_apart_when_they_were_looked_at_and_not_when_they_were_written_are_compared_all_the_same(
     repo: ab.Repository, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_ranges, "in_place", lambda frame, cluster: InPlace.UNSORTED)
+    monkeypatch.setattr(spark_sizes, "in_place", lambda frame, cluster: InPlace.UNSORTED)
     with pytest.raises(ab.InvalidRequest, match="more than once: id=10"):
         load(repo, spark.range(0, 1000, 1, 2).selectExpr("IF(id = 900, 10, id) AS id"))
     load(repo, spark.range(0, 1000, 1, 2).selectExpr("id * 7 % 1000 AS id"))

@@ -6,13 +6,15 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,10 +22,14 @@ import anabranch as ab
 from anabranch.cli import remembered as state
 from anabranch.cli.commands.log import CommitText, ShownNames, graph_lines
 from anabranch.cli.options import make_command
-from anabranch.cli.output.tables import Heading
-from anabranch.cli.output.text import emit_json, number, paint
+from anabranch.cli.output.tables import Heading, screen_width, table_lines
+from anabranch.cli.output.text import emit, emit_json, flush, number, paint
 from anabranch.cli.session import Session
-from anabranch.cli.story import StepOutput
+
+if TYPE_CHECKING:
+    from anabranch import Repository
+    from anabranch.cli.session import Session
+
 
 _STATUSES = ("new", "paid", "packed", "sent", "returned")
 _COLUMNS = (
@@ -319,3 +325,57 @@ def _new_orders(start: int, count: int) -> list[dict[str, Any]]:
         }
         for i in range(count)
     ]
+
+
+_LABEL = "   "
+"""The indentation of everything in a step."""
+
+
+@dataclass
+class StepOutput:
+    """A story in steps. With --json it is silent, and only keeps the times."""
+
+    session: Session
+    repo: Repository
+    times: list[dict[str, Any]] = field(default_factory=list)
+
+    def say(self, text: str = "") -> None:
+        """Print a line."""
+        if not self.session.json:
+            emit(text)
+            flush()
+
+    def table(self, headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> None:
+        """Print a table."""
+        if not self.session.json:
+            for line in table_lines(headings, rows, screen_width() - len(_LABEL)):
+                self.say(_LABEL + line)
+
+    @contextmanager
+    def step(self, title: str, code: str = "") -> Iterator[None]:
+        """Run a step: print its title and code, then its output, then how long it took."""
+        self.say()
+        self.say(paint(f"{len(self.times) + 1}. {title}", "bold"))
+        if code:
+            self.say(paint(indent(code.strip("\n"), _LABEL), "cyan"))
+        started = time.perf_counter()
+        kept: dict[str, Any] = {"step": title, "seconds": 0.0}
+        self.times.append(kept)
+        yield
+        if not kept["seconds"]:
+            self.clock(started)
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Time the part of a step that does the work, showing a spinner."""
+        started = time.perf_counter()
+        with self.session.progress(what, self.repo):
+            yield
+        self.clock(started)
+
+    def clock(self, started: float) -> None:
+        """Print and keep the time since then."""
+        seconds = time.perf_counter() - started
+        self.times[-1]["seconds"] = round(seconds, 4)
+        shown = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+        self.say(paint(f"{_LABEL}→ {shown}", "green"))

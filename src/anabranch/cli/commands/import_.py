@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import stat
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,9 +25,8 @@ from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.text import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
 from anabranch.cli.staging import Writing, writing
-from anabranch.cli.standard_input import spooled
 from anabranch.documents.records import commit_document, counts_document
-from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+from anabranch.errors import AlreadyExists, AnabranchError, InvalidRequest, NotFound, Unavailable
 from anabranch.formats.rules.guesses import delimiter_guess
 from anabranch.formats.rules.text import TextOptions
 from anabranch.frames.input import read_schema_argument
@@ -291,3 +295,50 @@ def _report(session: Session, request: Request, outcome: ImportOutcome, made: Wr
     else:
         emit(f"{said}; staged on {session.branch}")
         emit("Publish it with `ana commit -m MESSAGE`.")
+
+
+STANDARD_INPUT = "-"
+
+
+@contextmanager
+def spooled(names: Sequence[str], format: str | None) -> Iterator[tuple[str, ...]]:
+    """Give names of files that can be read repeatedly; - is standard input. Errors use the original names."""
+    once = [name for name in dict.fromkeys(names) if name == STANDARD_INPUT or _is_pipe(name)]
+    if not once:
+        yield tuple(names)
+        return
+    if STANDARD_INPUT in once and format is None:
+        raise BadUsage("standard input has no name that tells its format", hint="say --format csv, json or parquet")
+    with tempfile.TemporaryDirectory(prefix="ana-") as folder:
+        copies = {name: _copy(name, Path(folder), number) for number, name in enumerate(once)}
+        try:
+            yield tuple(copies.get(name, name) for name in names)
+        except AnabranchError as error:
+            for name, copy in copies.items():
+                error.message = error.message.replace(copy, name)
+            raise
+
+
+def _is_pipe(name: str) -> bool:
+    try:
+        mode = Path(name).stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def _copy(name: str, folder: Path, number: int) -> str:
+    """Copy a pipe to a file with the same ending."""
+    ending = "" if name == STANDARD_INPUT else "".join(Path(name).suffixes)
+    made = folder / f"stdin{number or ''}{ending}"
+    try:
+        with made.open("wb") as target:
+            if name == STANDARD_INPUT:
+                shutil.copyfileobj(sys.stdin.buffer, target)
+            else:
+                with open(name, "rb") as source:
+                    shutil.copyfileobj(source, target)
+    except OSError as error:
+        message = f"{name!r} can't be read: {error.strerror or error}"
+        raise Unavailable(message, hint="check what writes to it, and the space for temporary files") from error
+    return str(made)

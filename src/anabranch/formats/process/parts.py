@@ -14,7 +14,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.formats.process import csv as csv_files
 from anabranch.formats.process import json as json_files
 from anabranch.formats.process.csv import Head
-from anabranch.formats.process.json_kinds import column_kinds, kinds_of
+from anabranch.formats.process.json import column_kinds, kinds_of
 from anabranch.formats.process.values import Misfit, convert, fitted, misfits, variants
 from anabranch.formats.rules.bad_rows import BadRow, BadRows
 from anabranch.formats.rules.encodings import refuse_utf16, translated

@@ -12,17 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.formats.process.values import Misfit, convert, demand, with_point
-from anabranch.formats.rules.text import (
-    EXACT,
-    LONG,
-    LONG_FROM,
-    NUMBERS,
-    WHOLE,
-    TextOptions,
-    decimal_of,
-    looks_like,
-    value_pattern,
-)
+from anabranch.formats.rules import text as rules
 from anabranch.model.types import DataType
 
 _SAMPLE_ROWS = 1000
@@ -72,13 +62,13 @@ def choose_type(facts: Sequence[ColumnFacts], candidates: Sequence[DataType]) ->
 def _with_digits(type_: DataType, facts: Sequence[ColumnFacts]) -> DataType | None:
     """The decimal with room for all digits of all texts, if there is one."""
     before, after = (max(part.digits[i] for part in facts) for i in (0, 1))
-    return decimal_of(before, 0 if type_.precision else after)
+    return rules.decimal_of(before, 0 if type_.precision else after)
 
 
 class TextFacts:
     """Text of a column in memory, examined on demand."""
 
-    def __init__(self, texts: pa.ChunkedArray, options: TextOptions) -> None:
+    def __init__(self, texts: pa.ChunkedArray, options: rules.TextOptions) -> None:
         self.texts, self.options = texts, options
         self.has_values = texts.null_count < len(texts)
         self._known: dict[DataType, bool] = {}
@@ -94,7 +84,7 @@ class TextFacts:
         """Look only at the first values, to spare whole columns conversions that must fail."""
         if self.options.decimal_comma or self.options.date_format or self.options.timestamp_format:
             return True
-        return all(looks_like(text, type_) for text in self._sample)
+        return all(rules.looks_like(text, type_) for text in self._sample)
 
     def fits(self, type_: DataType) -> bool:
         if type_ not in self._known:
@@ -107,7 +97,7 @@ class TextFacts:
 
     def _converts(self, type_: DataType) -> bool:
         """Convert for inference: only plain words are booleans, and a time without a zone never counts as one with."""
-        pattern = value_pattern(type_, inferring=True)
+        pattern = rules.value_pattern(type_, inferring=True)
         given = self.options.timestamp_format if type_.name.startswith("timestamp") else None
         try:
             if type_.name == "decimal":
@@ -153,7 +143,7 @@ def _whole_digits(numbers: pa.ChunkedArray) -> int:
 def _demand_kept(texts: pa.ChunkedArray) -> None:
     """Refuse long numbers that a double would round."""
     if (pc.max(pc.binary_length(texts)).as_py() or 0) > 15:
-        long = texts.filter(pc.match_substring_regex(texts, LONG))
+        long = texts.filter(pc.match_substring_regex(texts, rules.LONG))
         if not all(_is_kept(text) for text in long.unique().to_pylist()):
             raise ValueError("a number has more digits than a double")
 
@@ -182,7 +172,7 @@ class KnownFacts:
 
 
 def find_facts(
-    column: pa.ChunkedArray, candidates: Collection[DataType], options: TextOptions, *, all_: bool = False
+    column: pa.ChunkedArray, candidates: Collection[DataType], options: rules.TextOptions, *, all_: bool = False
 ) -> KnownFacts:
     """Find which types a column fits: its text or, for JSON, its numbers.
 
@@ -195,20 +185,20 @@ def find_facts(
         return KnownFacts(False)
     known: dict[DataType, bool] = {}
     for type_ in candidates:
-        if all_ or type_ != EXACT or not known.get(_DOUBLE) or known.get(_BIGINT):
+        if all_ or type_ != rules.EXACT or not known.get(_DOUBLE) or known.get(_BIGINT):
             known[type_] = facts.fits(type_)
-    return KnownFacts(True, known, facts.digits if known.get(WHOLE) or known.get(EXACT) else (0, 0))
+    return KnownFacts(True, known, facts.digits if known.get(rules.WHOLE) or known.get(rules.EXACT) else (0, 0))
 
 
-def _number_facts(column: pa.ChunkedArray, options: TextOptions) -> KnownFacts:
+def _number_facts(column: pa.ChunkedArray, options: rules.TextOptions) -> KnownFacts:
     """The facts that the text of JSON numbers would give, which Arrow has read; none for other values."""
     if column.null_count == len(column):
         return KnownFacts(False)
     if pa.types.is_floating(column.type):  # Some have a point or an exponent, and none is long.
-        return KnownFacts(True, {_BIGINT: False, WHOLE: False, _DOUBLE: True})
+        return KnownFacts(True, {_BIGINT: False, rules.WHOLE: False, _DOUBLE: True})
     if not pa.types.is_integer(column.type):
         return KnownFacts(True)
     ends = pc.min_max(column).as_py().values()
-    if max(map(abs, ends)) >= LONG_FROM:
-        return find_facts(column.cast(pa.string()), NUMBERS, options, all_=True)
-    return KnownFacts(True, dict.fromkeys(NUMBERS, True), (_whole_digits(column), 0))
+    if max(map(abs, ends)) >= rules.LONG_FROM:
+        return find_facts(column.cast(pa.string()), rules.NUMBERS, options, all_=True)
+    return KnownFacts(True, dict.fromkeys(rules.NUMBERS, True), (_whole_digits(column), 0))

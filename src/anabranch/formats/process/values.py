@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -14,22 +15,14 @@ import pyarrow.compute as pc
 from anabranch.arrow.entries import with_entries
 from anabranch.arrow.fitting import DoesNotFit, fit_column
 from anabranch.arrow.types import arrow_type
-from anabranch.formats.process.nested import conformed
-from anabranch.formats.rules.text import (
-    DATE,
-    FALSE_WORDS,
-    TRUE_WORDS,
-    ZONE,
-    TextOptions,
-    value_pattern,
-)
+from anabranch.formats.rules import text as rules
 from anabranch.model.types import DataType
 
 Misfit = (pa.ArrowException, ValueError, OverflowError)
 """What a conversion raises if a text is not a value of the type."""
 
 
-def convert(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
+def convert(texts: pa.ChunkedArray, type_: DataType, options: rules.TextOptions) -> pa.ChunkedArray:
     """Convert text to values of a type; raise a Misfit if one does not fit."""
     if type_.name == "string":
         return texts
@@ -60,7 +53,7 @@ def demand(texts: pa.ChunkedArray, pattern: str) -> None:
         raise ValueError("a text does not have the form of the type")
 
 
-def _integers(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
+def _integers(texts: pa.ChunkedArray, type_: DataType, _options: rules.TextOptions) -> pa.ChunkedArray:
     if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
         raise ValueError("hexadecimal digits")  # Arrow would accept them.
     try:
@@ -69,15 +62,15 @@ def _integers(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) ->
         return pc.replace_substring_regex(texts, r"^\+([0-9])", r"\1").cast(arrow_type(type_))
 
 
-def _floats(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
+def _floats(texts: pa.ChunkedArray, type_: DataType, options: rules.TextOptions) -> pa.ChunkedArray:
     texts = with_point(texts, options)
-    demand(texts, value_pattern(type_) or "")
+    demand(texts, rules.value_pattern(type_) or "")
     return texts.cast(arrow_type(type_))
 
 
-def _decimals(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
+def _decimals(texts: pa.ChunkedArray, type_: DataType, options: rules.TextOptions) -> pa.ChunkedArray:
     texts = with_point(texts, options)
-    demand(texts, value_pattern(type_) or "")
+    demand(texts, rules.value_pattern(type_) or "")
     try:
         return texts.cast(arrow_type(type_))
     except pa.ArrowException:
@@ -86,7 +79,7 @@ def _decimals(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> 
         return pc.replace_substring_regex(short, r"^([+-]?)0+([0-9])", r"\1\2").cast(arrow_type(type_))
 
 
-def with_point(texts: pa.ChunkedArray, options: TextOptions) -> pa.ChunkedArray:
+def with_point(texts: pa.ChunkedArray, options: rules.TextOptions) -> pa.ChunkedArray:
     """Numbers with a decimal point, however they were written."""
     if not options.decimal_comma:
         return texts
@@ -95,44 +88,44 @@ def with_point(texts: pa.ChunkedArray, options: TextOptions) -> pa.ChunkedArray:
     return pc.replace_substring(texts, ",", ".")
 
 
-def _booleans(texts: pa.ChunkedArray, _type: DataType, _options: TextOptions) -> pa.ChunkedArray:
+def _booleans(texts: pa.ChunkedArray, _type: DataType, _options: rules.TextOptions) -> pa.ChunkedArray:
     words = pc.ascii_lower(texts)
-    true, false = (pc.is_in(words, pa.array(known)) for known in (TRUE_WORDS, FALSE_WORDS))
+    true, false = (pc.is_in(words, pa.array(known)) for known in (rules.TRUE_WORDS, rules.FALSE_WORDS))
     if not pc.all(pc.or_(pc.or_(true, false), pc.is_null(words)), min_count=0).as_py():
         raise ValueError("a text is neither true nor false")
     return pc.if_else(pc.is_null(words), None, true)
 
 
-def _dates(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
+def _dates(texts: pa.ChunkedArray, type_: DataType, options: rules.TextOptions) -> pa.ChunkedArray:
     if options.date_format:
         return _parsed(texts, arrow_type(type_), lambda text: _strptime(text, options.date_format).date())
-    demand(texts, DATE)
+    demand(texts, rules.DATE)
     return texts.cast(arrow_type(type_))
 
 
-def _local_times(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
+def _local_times(texts: pa.ChunkedArray, type_: DataType, options: rules.TextOptions) -> pa.ChunkedArray:
     if options.timestamp_format:
         return _parsed(texts, arrow_type(type_), lambda text: _without_zone(_strptime(text, options.timestamp_format)))
     texts = _at_midnight(texts)
-    demand(texts, value_pattern(type_) or "")
+    demand(texts, rules.value_pattern(type_) or "")
     return texts.cast(arrow_type(type_))
 
 
-def _times(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
+def _times(texts: pa.ChunkedArray, type_: DataType, options: rules.TextOptions) -> pa.ChunkedArray:
     """Times with a zone; UTC where the text has none."""
     if options.timestamp_format:
         return _parsed(texts, arrow_type(type_), lambda text: _with_zone(_strptime(text, options.timestamp_format)))
     texts = _at_midnight(texts)
-    bare = pc.invert(pc.match_substring_regex(texts, f"[0-9]{ZONE}$"))
-    bare = pc.or_(bare, pc.match_substring_regex(texts, value_pattern(DataType("timestamp_ntz")) or ""))
+    bare = pc.invert(pc.match_substring_regex(texts, f"[0-9]{rules.ZONE}$"))
+    bare = pc.or_(bare, pc.match_substring_regex(texts, rules.value_pattern(DataType("timestamp_ntz")) or ""))
     texts = pc.if_else(bare, pc.binary_join_element_wise(texts, "Z", ""), texts)
-    demand(texts, value_pattern(type_) or "")
+    demand(texts, rules.value_pattern(type_) or "")
     return texts.cast(arrow_type(type_))
 
 
 def _at_midnight(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Turn dates into times at midnight."""
-    dates = pc.match_substring_regex(texts, DATE)
+    dates = pc.match_substring_regex(texts, rules.DATE)
     return pc.if_else(dates, pc.binary_join_element_wise(texts, "00:00:00", " "), texts)
 
 
@@ -150,12 +143,12 @@ def _without_zone(moment: datetime) -> datetime:
     return moment
 
 
-def _binaries(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
-    demand(texts, value_pattern(type_) or "")
+def _binaries(texts: pa.ChunkedArray, type_: DataType, _options: rules.TextOptions) -> pa.ChunkedArray:
+    demand(texts, rules.value_pattern(type_) or "")
     return _parsed(texts, arrow_type(type_), bytes.fromhex)
 
 
-def _nested(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
+def _nested(texts: pa.ChunkedArray, type_: DataType, _options: rules.TextOptions) -> pa.ChunkedArray:
     """Read arrays, maps and structs, which are written as JSON."""
     return fitted([None if text is None else _from_json(text) for text in texts.to_pylist()], type_)
 
@@ -199,7 +192,7 @@ def _parsed(texts: pa.ChunkedArray, target: pa.DataType, parse: Callable[[str], 
     return pa.chunked_array([values.take(coded.indices)])
 
 
-_CONVERSIONS: dict[str, Callable[[pa.ChunkedArray, DataType, TextOptions], pa.ChunkedArray]] = {
+_CONVERSIONS: dict[str, Callable[[pa.ChunkedArray, DataType, rules.TextOptions], pa.ChunkedArray]] = {
     "integer": _integers,
     "float": _floats,
     "double": _floats,
@@ -211,3 +204,95 @@ _CONVERSIONS: dict[str, Callable[[pa.ChunkedArray, DataType, TextOptions], pa.Ch
     "binary": _binaries,
     "variant": lambda texts, _type, _options: variants(texts),
 }
+
+
+_TEXTS = ("string", "binary", "date", "timestamp", "timestamp_ntz")
+"""Types that are text in JSON."""
+_NOT_FINITE = ("NaN", "INF", "+INF", "-INF", "Infinity", "+Infinity", "-Infinity")
+
+
+def conformed(value: Any, type_: DataType) -> Any:
+    """Return a value in the form of its type; raise a ValueError if something in it does not fit."""
+    if value is None:
+        return value
+    if type_.name == "variant":
+        return json.dumps(value, ensure_ascii=False, default=_exact)
+    if type_.name == "struct":
+        return _struct(_demanded(value, dict, type_), type_)
+    if type_.name == "array":
+        return [conformed(element, type_.parts[0]) for element in _demanded(value, list, type_)]
+    if type_.name == "map" and isinstance(value, list):
+        return [_pair(pair, type_) for pair in value]  # The form for keys that are not text.
+    if type_.name == "map":
+        return {_key(k, type_): conformed(v, type_.parts[1]) for k, v in _demanded(value, dict, type_).items()}
+    return _plain(value, type_)
+
+
+def _pair(pair: Any, type_: DataType) -> list[Any]:
+    """An entry of a map: a list of its key and its value."""
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise ValueError(f"{pair!r} is no pair of a key and a value")
+    return [conformed(part, inner) for part, inner in zip(pair, type_.parts, strict=True)]
+
+
+def _key(text: str, type_: DataType) -> Any:
+    """The key of an object, which is text whatever its type."""
+    return conformed(text, type_.parts[0]) if type_.parts[0].name in _TEXTS else text
+
+
+def _struct(value: Mapping[str, Any], type_: DataType) -> dict[str, Any]:
+    fields = {f.name: f.type for f in type_.fields}
+    for name in value:
+        if name not in fields:
+            raise ValueError(f"there is no field {name!r} in {type_}")
+    return {name: conformed(inner, fields[name]) for name, inner in value.items()}
+
+
+def _plain(value: Any, type_: DataType) -> Any:
+    if type_.name == "string":
+        return value if isinstance(value, str) else _text(value)
+    if type_.is_integer:
+        return _demanded(value, int, type_)
+    if type_.name == "boolean":
+        return _demanded(value, bool, type_)
+    if type_.name in ("float", "double"):
+        return float(value if value in _NOT_FINITE else _demanded(value, (int, float, Decimal), type_))
+    if type_.name == "decimal" and not isinstance(value, str):
+        return str(_demanded(value, (int, float, Decimal), type_))
+    text = _demanded(value, str, type_)
+    if type_.name == "binary":
+        return bytes.fromhex(_formed(text, type_))
+    return _time(text, type_) if type_.name in ("date", "timestamp", "timestamp_ntz") else text
+
+
+def _time(text: str, type_: DataType) -> str:
+    """A date or time in the form that Arrow reads: a date means its midnight, a missing zone UTC."""
+    text = text.strip(" \t")
+    if type_.name != "date" and re.search(rules.DATE, text):
+        text = f"{text} 00:00:00"
+    if type_.name == "timestamp" and rules.looks_like(text, DataType("timestamp_ntz")):
+        text = f"{text}Z"
+    return _formed(text, type_)
+
+
+def _formed(text: str, type_: DataType) -> str:
+    if not rules.looks_like(text, type_):
+        raise ValueError(f"{text!r} does not fit {type_}")
+    return text.strip(" \t")
+
+
+def _exact(value: Decimal) -> float:
+    """A JSON number as a float; refused if it would be rounded."""
+    if Decimal(repr(float(value))) != value:
+        raise ValueError(f"{value} would be rounded")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=float)
+
+
+def _demanded(value: Any, kinds: type | tuple[type, ...], type_: DataType) -> Any:
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+        raise ValueError(f"{value!r} does not fit {type_}")
+    return value

@@ -5,14 +5,14 @@ Base, ours and theirs have references to bytes only, with lists expanded. What i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, Literal, get_args
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.files import BlockRef, FileRow
 from anabranch.model.paths import pattern_of
-from anabranch.plan.merge.text_lines import merge_lines
 
 FileRule = Literal["conflict", "ours", "theirs", "newest", "concat", "lines", "follow"]
 MOVED = "moved to "
@@ -235,3 +235,51 @@ def properties_of(row: FileRow) -> dict[str, str]:
     """The properties of a file, by name."""
     found: dict[str, str] = json.loads(row.properties) if row.properties else {}
     return found
+
+
+def merge_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Merge two changes of a text; None if both changed the same lines differently, or one is not text."""
+    try:
+        sides = [side.decode().splitlines(keepends=True) for side in (base, ours, theirs)]
+    except UnicodeDecodeError:
+        return None
+    merged: list[str] = []
+    for old, mine, other in _regions(*sides):
+        if mine == other or other == old:
+            merged += mine
+        elif mine == old:
+            merged += other
+        else:
+            return None
+    return "".join(merged).encode()
+
+
+def _regions(
+    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
+) -> Iterator[tuple[Sequence[str], Sequence[str], Sequence[str]]]:
+    """Cut three texts at the lines that all of them share; each piece comes as base, ours and theirs."""
+    mine, other = (_places(base, side) for side in (ours, theirs))
+    at = (0, 0, 0)
+    for n in [n for n in range(len(base)) if n in mine and n in other]:
+        here = (n, mine[n], other[n])
+        if here != at:
+            yield _between(base, ours, theirs, at, here)
+        yield base[n : n + 1], ours[mine[n] : mine[n] + 1], theirs[other[n] : other[n] + 1]
+        at = (n + 1, mine[n] + 1, other[n] + 1)
+    yield _between(base, ours, theirs, at, (len(base), len(ours), len(theirs)))
+
+
+def _between(
+    base: Sequence[str],
+    ours: Sequence[str],
+    theirs: Sequence[str],
+    start: tuple[int, int, int],
+    end: tuple[int, int, int],
+) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    return base[start[0] : end[0]], ours[start[1] : end[1]], theirs[start[2] : end[2]]
+
+
+def _places(base: Sequence[str], side: Sequence[str]) -> dict[int, int]:
+    """Map lines of the base to their places in another version."""
+    found = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
+    return {block.a + n: block.b + n for block in found for n in range(block.size)}

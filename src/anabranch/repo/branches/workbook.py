@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anabranch.catalog import facts, history, jobs, leases, runs
+from anabranch.catalog import history, jobs, leases, provenance, runs
 from anabranch.catalog.leases import Ending
 from anabranch.objects.workplaces import Workplace
 from anabranch.plan.history import is_ancestor
@@ -89,5 +89,5 @@ def find_facts(ctx: Context, key: str, at: str | None) -> list[tuple[str, Any]]:
     """List the commits reachable from a ref that carry a fact, newest first, with its value."""
     with ctx.catalog.read() as cx:
         head, lines = resolve(ctx, cx, at), history.Lines(cx)
-        found = facts.commits_with(cx, ctx.record.id, key)
+        found = provenance.commits_with(cx, ctx.record.id, key)
         return [(hash_, value) for position, hash_, value in found if is_ancestor(lines, position, head)]

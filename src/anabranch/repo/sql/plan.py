@@ -19,9 +19,8 @@ from anabranch.queries.query import TOKEN, Frame, Query, reading_of
 from anabranch.repo.sql.relations import SqlPlace, SqlRelation, find_relation, time_text
 from anabranch.sql.grammar.syntax import reads_plainly
 from anabranch.sql.grammar.tokens import tokenize
-from anabranch.sql.moments import Moment
+from anabranch.sql.moments import Moment, plain_time
 from anabranch.sql.references import Reference, find_references, splice
-from anabranch.sql.times import plain_time
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -113,11 +113,11 @@ def _written_unique(
     ctx: Context, engine: Engine, query: Query, layout: Layout, form: ObjectForm
 ) -> tuple[list[LookedFile], bool]:
     """Let Spark write rows by key, in place if it can; also says whether the files' keys are known not to overlap."""
-    from anabranch.engines import spark_ranges, spark_sizes
+    from anabranch.engines import spark_sizes
 
     frame = ctx.engines.spark().frame(query)
     # Few rows are exchanged all the same, so that they become one file in the order of their key.
-    place = None if spark_sizes.is_small(frame) else spark_ranges.in_place(frame, layout.cluster)
+    place = None if spark_sizes.is_small(frame) else spark_sizes.in_place(frame, layout.cluster)
     files = _written(ctx, engine, query, replace(layout, files=place), form, NAMED_AT_MOST)
     if place is InPlace.SORTED and not all(f.look.ascends for f in files):
         for file in files:
