@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anabranch as ab
-from anabranch.cli.exit_codes import EXIT_CODES
+from anabranch.cli.failures import EXIT_CODES
 from anabranch.frames.relation import Relation
 from anabranch.plan.schema_diff import SchemaChange
 from anabranch.repo.commit.open_commit import OpenCommit

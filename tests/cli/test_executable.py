@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.cli.exit_codes import EXIT_CODES
+from anabranch.cli.failures import EXIT_CODES
 from anabranch.errors import Unavailable
 from tests.cli.conftest import Ana
 

@@ -11,7 +11,7 @@ import pytest
 
 import anabranch.cli.commands.verify
 from anabranch import errors
-from anabranch.cli.exit_codes import EXIT_CODES, INTERRUPTED, PIPE_CLOSED, UNEXPECTED
+from anabranch.cli.failures import EXIT_CODES, INTERRUPTED, PIPE_CLOSED, UNEXPECTED
 from anabranch.cli.main import COMMANDS, cli
 from anabranch.cli.output.text import OutputClosed
 from tests.cli.conftest import Ana

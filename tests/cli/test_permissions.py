@@ -10,7 +10,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.cli import failures
-from anabranch.cli.exit_codes import EXIT_CODES
+from anabranch.cli.failures import EXIT_CODES
 from anabranch.cli.session import Session
 from tests.bound import ana_bound, forbidden, run_bound
 from tests.cli.conftest import Ana

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import anabranch as ab
-from anabranch.objects import memory, parquet
+from anabranch.objects import parquet
 
 MEGABYTE = 1 << 20
 
@@ -28,7 +28,7 @@ def repeated(value: object, times: int) -> bytes:
 
 
 def read(content: bytes, limit_bytes: int) -> pa.Table:
-    return memory.read_within_limit(pq.ParquetFile(pa.BufferReader(content)), limit_bytes)
+    return parquet.read_within_limit(pq.ParquetFile(pa.BufferReader(content)), limit_bytes)
 
 
 @pytest.mark.parametrize(

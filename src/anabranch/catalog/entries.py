@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from anabranch.catalog.later import Connection, sa, t
-from anabranch.catalog.prepared import prepared
+from anabranch.catalog.prepared import Prepared, prepared
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, SchemaId, ThingId
@@ -33,11 +33,15 @@ def _name() -> Any:
 
 def find_name(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> Named | None:
     """Find what a name stands for at a commit."""
-    asked = {"repository": repository, "parent": parent, "called": name}
+    row = _newest(cx, _name, at, repository=repository, parent=parent, called=name)
+    return Named(name, row.kind, ThingId(row.thing_id)) if row and row.thing_id else None
+
+
+def _newest(cx: Connection, look_up: Prepared, at: Clock, **asked: str) -> Any:
+    """The newest row on the path to a commit, line by line; None if there is none."""
     for line, index in at.entry_positions:
-        row = _name(cx, {**asked, "line": line, "at": index}).first()
-        if row:
-            return Named(name, row.kind, ThingId(row.thing_id)) if row.thing_id else None
+        if row := look_up(cx, {**asked, "line": line, "at": index}).first():
+            return row
     return None
 
 
@@ -81,11 +85,7 @@ def _place() -> Any:
 
 def _last_place(cx: Connection, at: Clock, thing: str) -> Any:
     """Find the last name given to a thing on the path to a commit."""
-    for line, index in at.entry_positions:
-        row = _place(cx, {"thing": thing, "line": line, "at": index}).first()
-        if row:
-            return row
-    return None
+    return _newest(cx, _place, at, thing=thing)
 
 
 def place_of(cx: Connection, at: Clock, thing: ThingId) -> tuple[ThingId, str] | None:
@@ -124,11 +124,8 @@ def _newest_entry() -> Any:
 
 def find_entry(cx: Connection, at: Clock, thing: ThingId) -> Entry | None:
     """Find the newest entry of a thing at a commit."""
-    for line, index in at.entry_positions:
-        row = _newest_entry(cx, {"thing": thing, "line": line, "at": index}).first()
-        if row:
-            return _entry(row)
-    return None
+    row = _newest(cx, _newest_entry, at, thing=thing)
+    return _entry(row) if row else None
 
 
 def find_entries(cx: Connection, at: Clock, things: Sequence[ThingId]) -> dict[ThingId, Entry]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import sqlalchemy as sa
 
-from anabranch.catalog import live_tables, remote_tables, work_tables
+from anabranch.catalog import remote_tables, work_tables
 from anabranch.catalog import tables as t
 from anabranch.catalog.format_version import FORMAT_VERSION, facts_table, found_version
 from anabranch.errors import Corrupt, InvalidRequest
@@ -15,7 +15,7 @@ Migration = Callable[[sa.Connection], None]
 
 metadata = t.metadata
 """All tables, including those of modules imported only to register them."""
-assert {live_tables.sequences, remote_tables.remotes, work_tables.jobs} <= set(metadata.tables.values())
+assert {remote_tables.sequences, remote_tables.remotes, work_tables.jobs} <= set(metadata.tables.values())
 
 
 def _to_2(cx: sa.Connection) -> None:

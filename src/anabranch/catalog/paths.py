@@ -34,11 +34,10 @@ def change_layers(
 def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> tuple[Operation, ...]:
     """List what was done to a thing on a path, in order; immediate repeats are listed once."""
     found: list[Operation] = []
-    for ranges in _ranges(cx, legs, things):
-        for line, low, high in ranges:
-            where = {"line": line, "low": low, "high": high, "things": list(things)}
-            for described in _operations(cx, where).scalars():
-                found += [o for o in described if found[-1:] != [o]]
+    for line, low, high in _ranges(cx, legs, things):
+        where = {"line": line, "low": low, "high": high, "things": list(things)}
+        for described in _operations(cx, where).scalars():
+            found += [o for o in described if found[-1:] != [o]]
     return tuple(found)
 
 
@@ -46,22 +45,20 @@ def makers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> di
     """Map each object of a table to the commit on a path that brought it."""
     found: dict[ObjectId, Position] = {}
     c = t.changes.c
-    for ranges in _ranges(cx, legs, things):
-        for line, low, high in ranges:
-            query = select(c.commit_index, changed_id()).select_from(changed())
-            query = query.where(c.thing_id.in_(things), c.line_id == line)
-            for row in cx.execute(query.where(c.commit_index.between(low, high))):
-                found[ObjectId(row.object_id)] = Position(line, row.commit_index)
+    for line, low, high in _ranges(cx, legs, things):
+        query = select(c.commit_index, changed_id()).select_from(changed())
+        query = query.where(c.thing_id.in_(things), c.line_id == line)
+        for row in cx.execute(query.where(c.commit_index.between(low, high))):
+            found[ObjectId(row.object_id)] = Position(line, row.commit_index)
     return found
 
 
 def entries_along(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[tuple[Position, Entry]]:
     """List what the commits on a path say of some things, in order."""
     found: list[tuple[Position, Entry]] = []
-    for ranges in _ranges(cx, legs, things):
-        for line, low, high in ranges:
-            for n, entry in entries.entries_between(cx, line, low, high, things):
-                found.append((Position(line, n), entry))
+    for line, low, high in _ranges(cx, legs, things):
+        for n, entry in entries.entries_between(cx, line, low, high, things):
+            found.append((Position(line, n), entry))
     return found
 
 
@@ -86,11 +83,11 @@ def _schemas(cx: Connection, ranges: Ranges, things: Sequence[ThingId]) -> Itera
         yield from _had(cx, {"line": line, "low": low, "high": high, "things": list(things)}).scalars()
 
 
-def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> Iterator[Ranges]:
+def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> Iterator[tuple[LineId, int, int]]:
     """The stretches of a path, including those that crossings stand for."""
     for leg in legs:
         if isinstance(leg, Stretch):
-            yield leg.ranges
+            yield from leg.ranges
             continue
         found = _reference(cx, leg, things)
         if found and found[0]:

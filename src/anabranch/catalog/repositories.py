@@ -65,12 +65,12 @@ def default_branch(cx: Connection, repository: RepositoryId) -> str:
 
 def drop(cx: Connection, record: RepositoryRecord) -> None:
     """Remove a repository and all it owns; objects that only it linked are left to gc from now on."""
-    from anabranch.catalog import live_tables, liveness, objects, work_tables  # they need all of SQLAlchemy
+    from anabranch.catalog import liveness, objects, remote_tables, work_tables  # they need all of SQLAlchemy
 
     owned = (
         (work_tables.job_shards.c.job_id, work_tables.jobs),
         (work_tables.expectations.c.run_id, work_tables.runs),
-        (live_tables.live_tables.c.database_id, live_tables.live_databases),
+        (remote_tables.live_tables.c.database_id, remote_tables.live_databases),
     )
     linked = {ObjectId(id_) for links in liveness.linked_in(record.id) for id_ in cx.scalars(links)}
     lines = sa.select(t.lines.c.id).where(t.lines.c.repository_id == record.id).scalar_subquery()

@@ -1,7 +1,7 @@
 """The catalogue's tables of histories and objects, as docs/format.md describes them. Times are microseconds since 1970.
 
 Every name begins with `ana_`, so that a store can share a database with other tables. What lies beyond a store's
-history is in `remote_tables`, jobs and pipelines in `work_tables`, tables in users' databases in `live_tables`.
+history is in `remote_tables`, jobs and pipelines in `work_tables`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.exit_codes import CONFLICTS
-from anabranch.cli.failures import BadUsage
+from anabranch.cli.failures import CONFLICTS, BadUsage
 from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, next_steps
 from anabranch.cli.output.text import emit, emit_json, paint, plural, short, subject
 from anabranch.cli.session import Session

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli import remembered as state
-from anabranch.cli.output.looks import looks
-from anabranch.cli.output.text import clean, emit, emit_json
+from anabranch.cli.output.text import clean, emit, emit_json, looks
 from anabranch.cli.preferences import preferred
 from anabranch.cli.refs import translate
 from anabranch.errors import AlreadyExists, AnabranchError, InvalidRequest, NotFound, Unavailable

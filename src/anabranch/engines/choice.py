@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.engines.before_read import AtHand, BeforeRead, look_at_none, where_they_are
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from anabranch.engines.duck import DuckEngine
     from anabranch.engines.engine import Engine
     from anabranch.engines.spark import SparkEngine
+
 
 log = logging.getLogger("anabranch.engines")
 
@@ -101,7 +104,6 @@ class Engines:
         """The time zone of the open Spark session, or of one that would be started; None if unknown."""
         if self.setting != "duck" and self.is_open:
             return self.spark().zone
-        from anabranch.engines.zones import system_zone
 
         return system_zone()
 
@@ -161,3 +163,20 @@ class Engines:
             if self._duck is not None:
                 self._duck.close()
                 self._duck = None
+
+
+_LOCAL = Path("/etc/localtime")
+_FROM_ELSEWHERE = ("SPARK_REMOTE", "SPARK_CONF_DIR", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYSPARK_SUBMIT_ARGS")
+
+
+def system_zone() -> str | None:
+    """The system's time zone as Java finds it; None if a session may have another."""
+    if any(name in os.environ for name in _FROM_ELSEWHERE):
+        return None
+    given = os.environ.get("TZ")
+    if given is not None:
+        return given or "UTC"
+    if not _LOCAL.exists():
+        return "UTC"
+    _, found, name = str(_LOCAL.resolve()).partition("/zoneinfo/")
+    return name if found else None

@@ -22,7 +22,7 @@ from anabranch.engines import spark_sessions as sessions
 from anabranch.engines.before_read import BeforeRead, look_at_none
 from anabranch.engines.engine import FileCount, InPlace, out_of_sight
 from anabranch.engines.far_root import S3A, FarRoot
-from anabranch.engines.spark_errors import FAILURES, NO_FILE, translate
+from anabranch.engines.spark_errors import FAILURES, NO_FILE, translate, translated
 from anabranch.errors import InvalidRequest
 from anabranch.model.ddl import parse_type
 from anabranch.model.field_ids import field_id
@@ -54,20 +54,15 @@ def is_spark_frame(value: Any) -> bool:
 
 def frame_types(frame: DataFrame) -> dict[str, DataType]:
     """The columns of a DataFrame with their types; VOID for a column of nulls only."""
-    try:
+    with translated():
         fields = frame.schema.fields
-    except FAILURES as error:  # Spark Connect analyses a DataFrame only now
-        raise translate(error) from error
     return {field.name: data_type(field.dataType) for field in fields}
 
 
 def frame_types_of(frame: DataFrame) -> tuple[tuple[str, DataType | None], ...]:
     """The columns of a DataFrame in order, duplicate names included; None for a column of nulls only."""
-    try:
-        with sessions.quietly():
-            fields = frame.schema.fields
-    except FAILURES as error:  # Spark Connect analyses a DataFrame only now
-        raise translate(error) from error
+    with translated(), sessions.quietly():
+        fields = frame.schema.fields
     types = [(field.name, data_type(field.dataType)) for field in fields]
     return tuple((name, None if type_ == VOID else type_) for name, type_ in types)
 
@@ -86,11 +81,8 @@ def data_type(type_: Any) -> DataType:
 
 def frame_to_memory(frame: DataFrame) -> pa.Table:
     """Fetch a DataFrame of a user's query, in the form that rows have in memory."""
-    try:
-        with sessions.quietly():
-            return plain(_for_memory(frame).toArrow())
-    except FAILURES as error:
-        raise translate(error) from error
+    with translated(), sessions.quietly():
+        return plain(_for_memory(frame).toArrow())
 
 
 def explained(frame: DataFrame) -> str:
@@ -151,11 +143,9 @@ class SparkEngine:
 
     def frame(self, query: Query) -> DataFrame:
         """Make a DataFrame of a query; runs nothing yet."""
-        try:
+        with translated():
             bound = {name: self._bind(source) for name, source in query.sources.items()}
             return self.session.sql(spark_sql(query), args=self._arguments(query.args) or None, **bound)
-        except FAILURES as error:
-            raise translate(error) from error
 
     def run_text(self, text: str, frames: Mapping[str, DataFrame], args: Mapping[str, Any]) -> DataFrame:
         """Make a DataFrame of a user's query, with frames in place of their names."""
@@ -164,11 +154,8 @@ class SparkEngine:
         braced = text.replace("{", "{{").replace("}", "}}") if frames else text  # no frames, no substitution
         for name in frames:
             braced = braced.replace(name, f"{{{name}}}")
-        try:
-            with sessions.quietly():
-                return self.session.sql(braced, args=self._arguments(args) or None, **frames)
-        except FAILURES as error:
-            raise translate(error) from error
+        with translated(), sessions.quietly():
+            return self.session.sql(braced, args=self._arguments(args) or None, **frames)
 
     @property
     def differs(self) -> bool:
@@ -222,17 +209,13 @@ class SparkEngine:
     def fetch(self, query: Query) -> pa.Table:
         """Run a query and fetch its rows."""
         frame = self.frame(query)
-        try:
+        with translated():
             return plain(_for_memory(frame).toArrow())
-        except FAILURES as error:
-            raise translate(error) from error
 
     def types(self, query: Query) -> list[DataType | None]:
         """The types of a query's columns, as Spark analyses it."""
-        try:
+        with translated():
             found = frame_types(self.frame(query))
-        except FAILURES as error:
-            raise translate(error) from error
         return [None if type_ == VOID else type_ for type_ in found.values()]
 
     def write(
@@ -248,11 +231,9 @@ class SparkEngine:
         if number:
             # Last before the write, so that a task that is run again numbers its own rows only.
             frame = frame.withColumn(number, sessions.functions_of(self.session).monotonically_increasing_id())
-        try:
+        with translated():
             frame = self._with_field_ids(frame)
             frame.write.mode("error").options(**options).parquet(sessions.on_disk(uri))
-        except FAILURES as error:
-            raise translate(error) from error
 
     def _with_field_ids(self, frame: DataFrame) -> DataFrame:
         """Give columns the ids that Parquet keeps beside their names; Spark can't set them inside nested columns."""

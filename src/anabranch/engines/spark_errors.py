@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -104,3 +106,12 @@ def _java_state(thrown: Any) -> str | None:
     except Py4JError:  # only Spark's own exceptions have this method
         return None
     return found
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """A block whose failures in Spark are errors of ours; Spark Connect analyses a DataFrame only when it is asked."""
+    try:
+        yield
+    except FAILURES as error:
+        raise translate(error) from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.engines.engine import InPlace
 from anabranch.engines.spark import frame_types
-from anabranch.engines.spark_errors import FAILURES, translate
+from anabranch.engines.spark_errors import translated
 from anabranch.engines.spark_sessions import functions_of
 from anabranch.settings import DOOR_INPUT_LIMIT_BYTES, DOOR_LIMIT_BYTES
 
@@ -68,11 +68,8 @@ def _plans(frame: DataFrame) -> tuple[list[str], str]:
 def _cost_plan(frame: DataFrame) -> str:
     """The plan with Spark's estimates, which classic sessions and Connect print alike."""
     printed = io.StringIO()
-    try:
-        with redirect_stdout(printed):
-            frame.explain("cost")
-    except FAILURES as error:
-        raise translate(error) from error
+    with translated(), redirect_stdout(printed):
+        frame.explain("cost")
     return printed.getvalue()
 
 
@@ -109,10 +106,8 @@ def in_place(frame: DataFrame, cluster: Sequence[str]) -> InPlace | None:
     first = frame_types(frame)[cluster[0]]
     if not (first.is_integer or first.name in _COMPARED_ALIKE) or not reads_only(frame):
         return None
-    try:
+    with translated():
         found = sorted(end for end in map(tuple, _ends(frame, cluster[0]).collect()) if None not in end)
-    except FAILURES as error:
-        raise translate(error) from error
     # Rows that share the first column may be in any order by the others.
     if any(high > low or (high == low and len(cluster) > 1) for (_, high, *_), (low, *_) in pairwise(found)):
         return None

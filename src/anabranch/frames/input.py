@@ -13,8 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.arrow.entries import with_entries
-from anabranch.arrow.fitting import DoesNotFit, fit_column
+from anabranch.arrow.fitting import DoesNotFit, fit_column, with_entries
 from anabranch.arrow.types import arrow_type, is_list, spark_type
 from anabranch.errors import InvalidRequest
 from anabranch.model.ddl import split_columns

@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from anabranch.errors import InvalidRequest
-from anabranch.sql import parse_rows, parse_show, parse_tables, parse_versions
+from anabranch.sql import parse_rows, parse_tables, parse_versions
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.grammar.syntax import check_syntax
 from anabranch.sql.grammar.tokens import Token, syntax_error, tokenize
@@ -41,10 +41,10 @@ _FIRST: dict[str, Callable[[Cursor], SqlStatement]] = {
     "RESTORE": parse_versions.restore,
     "RESET": parse_versions.reset,
     "OPTIMIZE": parse_versions.optimize,
-    "SHOW": parse_show.show,
-    "DESCRIBE": parse_show.describe,
-    "DESC": parse_show.describe,
-    "EXPLAIN": parse_show.explain,
+    "SHOW": parse_versions.show,
+    "DESCRIBE": parse_versions.describe,
+    "DESC": parse_versions.describe,
+    "EXPLAIN": parse_versions.explain,
 }
 
 

@@ -370,11 +370,14 @@ class OptimizeTable(GoverningSql):
 # Showing
 
 
+Shown = Literal["branches", "tags", "tables", "namespaces", "log", "status", "conflicts", "columns", "properties"]
+
+
 @dataclass(frozen=True)
 class Show(ReadingSql):
     """SHOW BRANCHES, TAGS, TABLES, NAMESPACES, LOG, STATUS, COLUMNS …"""
 
-    what: Literal["branches", "tags", "tables", "namespaces", "log", "status", "conflicts", "columns", "properties"]
+    what: Shown
     name: str | None = None
     """The namespace of tables, the ref of a log, the table of columns or properties."""
     pattern: str | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli.output import pager
-from anabranch.cli.output.looks import looks
+from anabranch.cli.output.text import looks
 from anabranch.cli.preferences import user_file
 from tests.cli.conftest import Ana
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.cli.exit_codes import EXIT_CODES
+from anabranch.cli.failures import EXIT_CODES
 from anabranch.errors import Corrupt
 from tests.cli.conftest import Ana
 

@@ -19,7 +19,7 @@ from sqlalchemy import create_engine, text
 import anabranch as ab
 from anabranch.catalog import files
 from anabranch.catalog.store import Catalog
-from anabranch.cli.exit_codes import EXIT_CODES
+from anabranch.cli.failures import EXIT_CODES
 from tests.bound import ana_bound, read_only, run_bound, start_bound
 from tests.postgres import PostgresServer
 from tests.repo.strangers.stranger import FILES

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from sqlalchemy import Column, Connection, Table
 
-from anabranch.catalog import live_tables, remote_tables, work_tables
+from anabranch.catalog import remote_tables, work_tables
 from anabranch.catalog import tables as t
 from anabranch.catalog.checks import refs
 from anabranch.catalog.checks.commits import HashCheck, check_commits
@@ -68,8 +68,8 @@ NAMED: Mapping[str, Column[str]] = {
     "location_id": remote_tables.locations.c.id,
     "job_id": work_tables.jobs.c.id,
     "run_id": work_tables.runs.c.id,
-    "database_id": live_tables.live_databases.c.id,
-    "owner_id": live_tables.live_tables.c.id,
+    "database_id": remote_tables.live_databases.c.id,
+    "owner_id": remote_tables.live_tables.c.id,
 }
 """Where the id in a column of this name must be found."""
 

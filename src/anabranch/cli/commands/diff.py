@@ -109,7 +109,7 @@ def _with_files(described: dict[str, Any] | list[str], files: Sequence[FileDiff]
     """What differs in files, after what differs in tables."""
     if isinstance(described, dict):
         return {**described, "files": file_documents(files)}
-    from anabranch.cli.output.file_diffs import file_lines
+    from anabranch.cli.output.diff_text import file_lines
 
     return [*described, *file_lines(files, text=text)]
 

@@ -11,7 +11,7 @@ import click
 
 from anabranch.cli.name_completion import files, refs
 from anabranch.cli.options import CommandGroup
-from anabranch.cli.output.file_diffs import COLOURS, file_lines
+from anabranch.cli.output.diff_text import COLOURS, file_lines
 from anabranch.cli.output.text import clean, columns, emit, emit_json, local, number, paint, plural, short, subject
 from anabranch.cli.session import Session
 from anabranch.cli.staging import NO_COMMIT, Writing, show_commit, staged_documents, writing

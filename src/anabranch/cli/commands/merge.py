@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.exit_codes import CONFLICTS
-from anabranch.cli.failures import BadUsage
+from anabranch.cli.failures import CONFLICTS, BadUsage
 from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import make_command, paragraphs, rules, side_of
 from anabranch.cli.output.commits import commit_line, counts_text

@@ -13,7 +13,7 @@ from anabranch.cli.output.commits import origin_text
 from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.text import emit, emit_json, short, subject
 from anabranch.cli.session import Session
-from anabranch.documents.records import provenance_document
+from anabranch.documents.records import PROVENANCE, record
 
 if TYPE_CHECKING:
     from anabranch.repo.branches.provenance import ProvenanceEntry
@@ -45,7 +45,7 @@ def command(session: Session, ref: str | None, down: bool, direct: bool, graph: 
         entries = follow(start, direct=direct)
     drawn = as_mermaid(entries, start, down=down) if graph else None
     if session.json:
-        document = {"commit": start, "entries": [provenance_document(entry) for entry in entries]}
+        document = {"commit": start, "entries": [record(entry, *PROVENANCE) for entry in entries]}
         emit_json(document | ({"graph": drawn} if graph else {}))
     elif drawn is not None:
         emit(drawn)

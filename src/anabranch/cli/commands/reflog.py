@@ -8,7 +8,7 @@ from anabranch.cli.name_completion import branches
 from anabranch.cli.options import make_command
 from anabranch.cli.output.text import clean, columns, local, short
 from anabranch.cli.session import Session
-from anabranch.documents.records import move_document
+from anabranch.documents.records import MOVE, record
 
 
 @make_command("reflog", short_help="List the moves of a branch.")
@@ -28,4 +28,4 @@ def command(session: Session, branch: str | None, limit: int | None) -> None:
         (short(move.after), f"{name}@{{{i}}}", move.verb, local(move.moved_at), clean(move.author))
         for i, move in enumerate(moves)
     ]
-    session.tell({"branch": name, "moves": [move_document(move) for move in moves]}, columns(rows))
+    session.tell({"branch": name, "moves": [record(move, *MOVE) for move in moves]}, columns(rows))

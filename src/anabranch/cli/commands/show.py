@@ -81,7 +81,7 @@ def _file_lines(session: Session, commit: Commit) -> list[str]:
     """A line for each file that the commit changed."""
     if not (commit.parents and session.repo.has_file_changes(commit.hash)):
         return []
-    from anabranch.cli.output.file_diffs import file_lines
+    from anabranch.cli.output.diff_text import file_lines
 
     return list(file_lines(session.repo.diff(commit.parents[0], commit.hash).files, text=False))
 

@@ -41,16 +41,7 @@ FORMATS = ("table", "json", "ndjson", "csv")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit what is written, with this message.")
 @click.option("--author", help="Who commits.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", help="How rows are printed (table).")
-def command(
-    session: Session,
-    statements: str | None,
-    file: Any,
-    at: str | None,
-    args: tuple[str, ...],
-    message: str | None,
-    author: str | None,
-    form: str,
-) -> None:
+def command(session: Session, statements: str | None, file: Any, at: str | None, **how: Any) -> None:
     """Run statements of SQL, one after the other; without any, on a terminal, open a shell.
 
     Queries are Spark SQL; a table may be read at any ref (orders VERSION AS OF 'v1'). What is written is staged on the
@@ -63,6 +54,7 @@ def command(
 
     JSON: results, a list of columns, types, rows, and for what writes inserted, updated, deleted; commit.
     """
+    message, author = how["message"], how["author"]
     text = _text(statements, file)
     if text is None:
         from anabranch.cli.sql_shell import run_shell
@@ -74,10 +66,10 @@ def command(
     opened = session.repo.sql_session(session.branch, author=author)
     opened.at = session.ref(at) if at is not None else None
     with session.progress("running SQL"):
-        results = opened.execute(text, _args(args))
+        results = opened.execute(text, _args(how["args"]))
         commit = _publish(session, opened, message, author)
         shown = [(result, result.arrow()) for result in results]
-    _report(session, shown, commit, "json" if session.json else form)
+    _report(session, shown, commit, "json" if session.json else how["form"])
 
 
 def _text(statements: str | None, file: Any) -> str | None:

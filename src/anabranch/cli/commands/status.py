@@ -13,7 +13,7 @@ from anabranch.cli.output.conflicts import goes_on, left_text, open_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, short
 from anabranch.cli.session import Session
 from anabranch.cli.staging import staged_documents
-from anabranch.documents.records import merge_document
+from anabranch.documents.records import OPEN, record
 
 if TYPE_CHECKING:
     from anabranch.repo.merge.conflicts import Conflicts
@@ -47,7 +47,7 @@ def command(session: Session, folder: str | None) -> None:
     if session.json:
         where = {"repository": session.repo.name, "branch": session.branch, "commit": head.hash, "commit_id": head.id}
         counts = [None if found is None else found.count() for found in left]
-        described = [{**merge_document(m), "conflicts": n} for m, n in zip(merges, counts, strict=True)]
+        described = [{**record(m, *OPEN), "conflicts": n} for m, n in zip(merges, counts, strict=True)]
         emit_json({**where, "staged": staged, "merges": described})
         return
     emit(f"On branch {paint(session.branch, 'bold')} of {session.repo.name}, at {short(head.hash)} ({head.id})")

@@ -11,7 +11,7 @@ from anabranch.cli.name_completion import refs, tags
 from anabranch.cli.options import make_command, paragraphs
 from anabranch.cli.output.text import columns, local, short, subject
 from anabranch.cli.session import Session
-from anabranch.documents.records import tag_document
+from anabranch.documents.records import TAG, record
 
 
 @make_command("tag", short_help="List, make or delete tags.")
@@ -57,4 +57,4 @@ def _make(session: Session, name: str, at: str | None, message: str | None) -> N
 def _list(session: Session, pattern: str) -> None:
     found = [tag for tag in session.repo.tags() if fnmatchcase(tag.name, pattern)]
     rows = [(t.name, short(t.commit), local(t.created_at), t.author, subject(t.message or "")) for t in found]
-    session.tell({"tags": [tag_document(tag) for tag in found]}, (line.rstrip() for line in columns(rows)))
+    session.tell({"tags": [record(tag, *TAG) for tag in found]}, (line.rstrip() for line in columns(rows)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anabranch.cli.exit_codes import EXIT_CODES
+from anabranch.cli.failures import EXIT_CODES
 from anabranch.cli.options import make_command
 from anabranch.cli.output.text import emit, emit_json, plural, size
 from anabranch.cli.session import Session

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.cli.output.diff_text import overview, whole_text
-from anabranch.cli.output.file_diffs import file_lines
+from anabranch.cli.output.diff_text import file_lines, overview, whole_text
 from anabranch.documents.diff import Wanted
 
 if TYPE_CHECKING:

@@ -12,7 +12,9 @@ from anabranch.documents.diff import Wanted, chosen_rows
 if TYPE_CHECKING:
     from anabranch.model.schema import Column
     from anabranch.plan.schema_diff import SchemaChange
+    from anabranch.repo.compare.file_diff import FileDiff
     from anabranch.repo.compare.table_diff import NamespaceDiff, TableDiff
+
 
 _COLOURS = {"added": "green", "dropped": "red", "changed": "yellow"}
 _STYLES = {"insert": ("+", "green"), "delete": ("-", "red"), "update": ("~", "yellow")}
@@ -193,3 +195,16 @@ def _both(row: dict[str, Any], name: str) -> str:
 def _part(text: str, start: int, width: int) -> str:
     head = f"…{text[start + 1 :]}" if start else text
     return cut(head, width)
+
+
+COLOURS = {"added": "green", "removed": "red", "appended": "yellow", "changed": "yellow", "moved": "cyan"}
+_LINES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def file_lines(files: Iterable[FileDiff], *, text: bool) -> Iterator[str]:
+    """One line per file; with `text`, also what differs in it."""
+    for file in files:
+        moved = f" (from {clean(file.moved_from)})" if file.moved_from else ""
+        yield paint(f"file {file.change:<8} {clean(file.path)}{moved}", COLOURS[file.change])
+        for line in (file.text() or "").splitlines() if text else ():
+            yield paint(f"  {clean(line)}", _LINES[line[0]]) if line[:1] in _LINES else f"  {clean(line)}"

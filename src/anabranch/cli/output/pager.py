@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from anabranch.cli.output.looks import looks
-from anabranch.cli.output.text import colourful, emit
+from anabranch.cli.output.text import colourful, emit, looks
 
 pager_option = click.option("--pager/--no-pager", default=True, help="Whether to use a pager on a terminal (yes).")
 

@@ -5,13 +5,27 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TextIO
 from unicodedata import category, east_asian_width
 
-from anabranch.cli.output.looks import looks
 from anabranch.frames.json import finite, plain
 from anabranch.model.visible import CONTROLS, TURNS
+
+
+@dataclass
+class Looks:
+    """Whether to use colours, and the pager for long texts."""
+
+    colour: str = "auto"
+    pager: str | None = None
+    """A command, or `never`; None for the environment's choice."""
+
+
+looks = Looks()
+"""The looks of this run; set by the session when it finds the store."""
+
 
 HASH_LENGTH = 10
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}

@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.arrow.entries import with_entries
-from anabranch.arrow.fitting import DoesNotFit, fit_column
+from anabranch.arrow.fitting import DoesNotFit, fit_column, with_entries
 from anabranch.arrow.types import arrow_type
 from anabranch.formats.rules import text as rules
 from anabranch.model.types import DataType

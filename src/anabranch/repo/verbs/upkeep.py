@@ -116,7 +116,7 @@ class UpkeepVerbs(OpenedRepository):
 
         `grace` protects those who still read or write; `keep` keeps views by age or count, `reflog` commits by age.
         """
-        from anabranch.model.durations import count_or_duration, duration_of
+        from anabranch.model.garbage import count_or_duration, duration_of
         from anabranch.repo.upkeep.gc import gc
 
         views = count_or_duration(keep, "keep=")
