@@ -104,3 +104,24 @@ def test_what_is_given_in_a_wrong_form_is_told_with_what_is_right(shop: ab.Repos
         shop.sql("SELECT * FROM orders WHERE id = ?")
     with pytest.raises(ab.NotFound, match="number 1 of main is called main/1"):
         shop.table("orders", at="1").rows()
+
+
+def test_the_history_of_a_row_shows_the_cells_that_changed(shop: ab.Repository) -> None:
+    newest, first = shop.history("orders", key=1)
+    assert (newest.cells_before, newest.cells_after) == ({"qty": 2}, {"qty": 3})
+    assert (first.cells_before, first.cells_after) == (None, {"id": 1, "item": "tea", "qty": 2})
+    drawn = shop.history("orders", key=1)._repr_html_()  # type: ignore[attr-defined]
+    assert "qty: 2" in drawn
+    assert "qty: 3" in drawn
+    assert drawn.count("item: tea") == 1
+
+
+def test_a_statement_that_wrote_shows_what_it_did(shop: ab.Repository) -> None:
+    wrote = shop.sql("INSERT INTO orders VALUES (3, 'pot', 5), (4, 'cup', 6)")
+    assert repr(wrote) == "SqlResult(INSERT, 2 inserted, 0 updated, 0 deleted)"
+    assert repr(shop.sql("SELECT id, qty FROM orders")) == "SqlResult(SELECT, id, qty)"
+
+
+def test_a_misspelt_where_of_an_update_is_told(shop: ab.Repository) -> None:
+    with pytest.raises(ab.InvalidRequest, match=r"found 'wher'(?s:.*)did you mean WHERE\?"):
+        shop.sql("UPDATE orders SET qty = 5 wher id = 2")

@@ -519,3 +519,10 @@ def test_errors_of_a_condition_speak_of_the_option(shop: Ana, condition: str, to
     said = shop("import", "orders", "orders.csv", "--replace-where", condition, fails=2).err
     assert told in said
     assert "where= " not in said
+
+
+def test_a_file_without_rows_makes_a_table_that_has_none_yet(empty: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,a\n")
+    assert empty("import", "t", "t.csv").out.startswith("t: created, no rows yet; staged on main")
+    (folder / "t.csv").write_text("id,a\n1,x\n")
+    assert empty("import", "u", "t.csv").out.startswith("u: created, 1 inserted; staged")

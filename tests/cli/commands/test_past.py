@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,11 @@ def test_a_key_of_two_columns_needs_both(shop: Ana, key: list[str], message: str
     shop("import", "pairs", "orders.csv", "--key", "id,status", "-m", "pairs")
     told = shop("history", "pairs", *(f"--key={part}" for part in key), fails=2).err.splitlines()
     assert told == [f"error: {message}", "hint: write it as --key id=… --key status=…"]
+
+
+def test_blame_shows_days_where_times_have_no_room(shop: Ana, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop("sql", "UPDATE orders SET status = 'a rather long status' WHERE id = 1", "-m", "a rather long message")
+    assert "T" in shop("blame", "orders").out.splitlines()[2].split()[2]
+    monkeypatch.setattr("anabranch.cli.output.tables.screen_width", lambda: 80)
+    line = shop("blame", "orders").out.splitlines()[2]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", line.split()[2])

@@ -78,7 +78,10 @@ def _document(entry: BlameEntry, cells: bool) -> dict[str, Any]:
 def _report_rows(shown: Sequence[BlameEntry], columns: Sequence[Column]) -> None:
     headings = [Heading(name) for name in ("commit", "author", "date", "message")]
     headings += [Heading(column.name, right=column.type.is_number) for column in columns]
-    print_table(headings, [[*_who(entry.commit), *(entry.row[c.name] for c in columns)] for entry in shown])
+    timed, dated = (
+        [[*_who(entry.commit, day), *(entry.row[c.name] for c in columns)] for entry in shown] for day in (False, True)
+    )
+    print_table(headings, timed if fits_whole(headings, timed) else dated)
 
 
 def _report_cells(shown: Sequence[BlameEntry]) -> None:

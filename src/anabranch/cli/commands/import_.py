@@ -279,7 +279,9 @@ def _report(session: Session, request: Request, outcome: ImportOutcome, made: Wr
         return
     for note in outcome.notes:
         say(f"note: {note}", None)
-    said = f"{request.table}: {'created, ' if outcome.created else ''}{counts_text(outcome.counts)}"
+    made_by = {"operations": ["create"]} if outcome.created else {}
+    counted = counts_text(counts_document(outcome.counts) | made_by)
+    said = f"{request.table}: {'created, ' if outcome.created else ''}{counted}"
     if outcome.bad_count:
         said += f", {plural(outcome.bad_count, 'bad row')} set aside in {clean(request.bad_rows or '')}"
     if made.commit:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _PAGE = 64
 _COMMIT_SHOWN = ("commit.id", "commit.author", "commit.finished_at", "commit.message")
 _TABLE_SHOWN = (*_COMMIT_SHOWN, "operations", "inserted", "updated", "deleted")
-_ROW_SHOWN = (*_COMMIT_SHOWN, "change", "before", "after", "columns")
+_ROW_SHOWN = (*_COMMIT_SHOWN, "change", "cells_before", "cells_after")
 Row = dict[str, Any]
 
 
@@ -52,6 +52,19 @@ class RowHistoryEntry:
     after: Row | None
     columns: tuple[str, ...]
     """The columns that an update changed."""
+
+    @property
+    def cells_before(self) -> Row | None:
+        """What the commit changed or deleted: of an update the cells that differ, else the whole row."""
+        return self._changed(self.before)
+
+    @property
+    def cells_after(self) -> Row | None:
+        """What the commit made of it: of an update the cells that differ, else the whole row."""
+        return self._changed(self.after)
+
+    def _changed(self, row: Row | None) -> Row | None:
+        return {name: row.get(name) for name in self.columns} if row and self.change == "update" else row
 
 
 @dataclass(frozen=True)

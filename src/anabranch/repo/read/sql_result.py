@@ -56,7 +56,7 @@ class SqlResult(Relation):
 
     def __repr__(self) -> str:
         first = self.statement.text.split(None, 1)[0].upper() if self.statement.text else "SQL"
-        return f"SqlResult({first}, {', '.join(self.columns)})"
+        return f"SqlResult({first}, {', '.join(self.columns) if self.counts is None else self.counts})"
 
     def _repr_html_(self) -> str:
         from anabranch.frames.notebook import headings, rows_html

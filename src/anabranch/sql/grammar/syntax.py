@@ -236,6 +236,8 @@ def _elsewhere(tokens: Sequence[Token], at: int, rule: str) -> str | None:
         return "Spark says VERSION AS OF 'main', or TIMESTAMP AS OF '2026-11-02'"
     if word == "FROM" and rule == "expression":
         return f"for values of another table, Spark says {_UPDATE}"
+    if rule == "expression" and get_close_matches(word, ("WHERE",), cutoff=0.7):
+        return "did you mean WHERE?"
     return _UPSERT if word == "ON" and after in ("CONFLICT", "DUPLICATE") else None
 
 
