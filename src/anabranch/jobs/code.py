@@ -26,20 +26,16 @@ def code_hash(function: Callable[..., Any], version: str | None = None) -> str:
     """Hash a function's code; if that can't be done, `version=` is required, and stands for all of it."""
     if version is not None:
         return _digest(["version", version])
-    return _digest(list(_parts(_plain_function(function), set())))
+    found = inspect.unwrap(function)
+    if not isinstance(found, FunctionType):
+        message = f"the code of {function!r} can't be distinguished from other code"
+        raise InvalidRequest(message, hint="give a function, or say version= and change it with the code")
+    return _digest(list(_parts(found, set())))
 
 
 def text_hash(*texts: str) -> str:
     """Hash texts that stand for code, such as a query."""
     return _digest(["text", *texts])
-
-
-def _plain_function(function: Callable[..., Any]) -> FunctionType:
-    found = inspect.unwrap(function)
-    if not isinstance(found, FunctionType):
-        message = f"the code of {function!r} can't be distinguished from other code"
-        raise InvalidRequest(message, hint="give a function, or say version= and change it with the code")
-    return found
 
 
 def _parts(function: FunctionType, seen: set[CodeType]) -> Iterator[Any]:

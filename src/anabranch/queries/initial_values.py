@@ -70,18 +70,14 @@ def _built(described: Any, type_: DataType) -> exp.Expr:
     if type_.name == "array":
         return _array([_built(element, type_.parts[0]) for element in described], type_)
     if type_.name == "map":
-        return _map(described, type_)
+        entry = struct_of([(f.name, f.type) for f in type_.fields])
+        entries = [_struct({"key": key, "value": value}, entry) for key, value in described]
+        return exp.Anonymous(this="map_from_entries", expressions=[_array(entries, array_of(entry))])
     return _struct(described, type_) if type_.name == "struct" else _leaf(described, type_)
 
 
 def _array(elements: list[exp.Expr], type_: DataType) -> exp.Expr:
     return cast_to(exp.Array(expressions=elements), type_)
-
-
-def _map(pairs: Sequence[Sequence[Any]], type_: DataType) -> exp.Expr:
-    entry = struct_of([(f.name, f.type) for f in type_.fields])
-    entries = [_struct({"key": key, "value": value}, entry) for key, value in pairs]
-    return exp.Anonymous(this="map_from_entries", expressions=[_array(entries, array_of(entry))])
 
 
 def _struct(described: Mapping[str, Any], type_: DataType) -> exp.Expr:

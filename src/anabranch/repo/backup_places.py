@@ -89,7 +89,8 @@ class BackupFolder:
         """A file beside the catalogue."""
         self._place.mkdir(parents=True, exist_ok=True)
         made = self._place / f"{CATALOG}.new"
-        _remove(made)
+        for rest in ("", "-wal", "-shm"):
+            made.with_name(made.name + rest).unlink(missing_ok=True)
         yield made
 
     def publish(self, made: Path, note: Mapping[str, Any]) -> None:
@@ -100,7 +101,11 @@ class BackupFolder:
         temporary.write_text(json.dumps({**note, "catalog_sha256": digests}, indent=2), encoding="utf-8")
         sync(temporary)
         temporary.rename(self._place / NOTE)
-        _put_in_place(made, final)
+        sync(made)
+        for rest in ("-wal", "-shm"):
+            final.with_name(final.name + rest).unlink(missing_ok=True)
+        made.rename(final)
+        sync(final.parent)
 
     @contextmanager
     def catalog(self) -> Iterator[Path]:
@@ -192,16 +197,3 @@ def _pieces(file: Path) -> Iterator[bytes]:
 def _digest(place: Path) -> str:
     with place.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _put_in_place(made: Path, final: Path) -> None:
-    sync(made)
-    for rest in ("-wal", "-shm"):
-        final.with_name(final.name + rest).unlink(missing_ok=True)
-    made.rename(final)
-    sync(final.parent)
-
-
-def _remove(made: Path) -> None:
-    for rest in ("", "-wal", "-shm"):
-        made.with_name(made.name + rest).unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -59,7 +59,8 @@ def log(ctx: Context, ref: str | Sequence[str] | None, asked: LogRequest = LogRe
         things = _things_at_any(ctx, cx, highs, asked.table) if asked.table else None
         found = Walk(highs, asked.on(things), _PAGE if limit is None else min(limit + 1, _PAGE)).positions(cx)
         if lows:
-            found = _without(cx, found, lows)
+            lines = history.Lines(cx)
+            found = (p for p in found if not any(is_ancestor(lines, p, low) for low in lows))
         return Listing(commits.describe(cx, islice(found, limit)), SHOWN)
 
 
@@ -150,11 +151,6 @@ def _ends(ctx: Context, cx: Connection, ref: str | Sequence[str] | None) -> tupl
             lows.append(resolve(ctx, cx, low or None))
         highs.append(resolve(ctx, cx, (high if dots else low) or None))
     return lows, highs
-
-
-def _without(cx: Connection, found: Iterator[Position], lows: Sequence[Position]) -> Iterator[Position]:
-    lines = history.Lines(cx)
-    return (p for p in found if not any(is_ancestor(lines, p, low) for low in lows))
 
 
 def _things_at_any(ctx: Context, cx: Connection, at: Sequence[Position], table: str) -> tuple[ThingId, ...]:

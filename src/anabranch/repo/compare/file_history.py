@@ -59,18 +59,13 @@ def file_log(ctx: Context, ref: str | None, path: str, asked: LogRequest) -> lis
 
 def touching(ctx: Context, cx: Connection, starts: list[Position], path: str, asked: LogRequest) -> Iterator[Position]:
     """The commits that changed a file, or anything below a folder, newest first."""
-    path = check_folder(path)
-    for position in Walk(starts, asked.on((files_thing(ctx.record.id),)), _PAGE).positions(cx):
-        if _touches(ctx, cx, position, path):
+    path, thing, schema = check_folder(path), files_thing(ctx.record.id), files_schema(ctx.record.id)
+    for position in Walk(starts, asked.on((thing,)), _PAGE).positions(cx):
+        made = [NewObject(o) for t, o in views.change_objects(cx, position, ctx.known_objects) if t == thing]
+        near = [o for o in made if _may_contain(o, path)]
+        paths = (join_path(*key) for key in keys_of(ctx, near, schema, {}))
+        if any(p == path or is_below(p, path) for p in paths):
             yield position
-
-
-def _touches(ctx: Context, cx: Connection, position: Position, path: str) -> bool:
-    thing, schema = files_thing(ctx.record.id), files_schema(ctx.record.id)
-    made = [NewObject(o) for t, o in views.change_objects(cx, position, ctx.known_objects) if t == thing]
-    near = [o for o in made if _may_contain(o, path)]
-    paths = (join_path(*key) for key in keys_of(ctx, near, schema, {}))
-    return any(p == path or is_below(p, path) for p in paths)
 
 
 def _may_contain(new: NewObject, path: str) -> bool:

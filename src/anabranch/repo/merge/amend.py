@@ -37,19 +37,15 @@ def amend(ctx: Context, asked: AmendRequest, work: OpenCommit | None = None) -> 
         with ctx.catalog.read() as cx:
             head = need_branch(ctx, cx, asked.branch)
         work = work or working_set(ctx, head.name)
-        _check(head, work)
+        if work is not None and work.branch != head.name:
+            hint = f"amend {work.branch!r}, or finish() the open commit"
+            raise InvalidRequest(f"open commit {work.id} is on branch {work.branch!r}, not on {head.name!r}", hint=hint)
         made = remake(ctx, head.position, _tip(ctx, head, work), head, _said(ctx, head, asked), "amend")
         with ctx.catalog.write() as cx:
             ctx.move(cx, head, history.by_hash(cx, ctx.record.id, made.hash)[0], "amend", asked.author)
     if work is not None:
         work._closed = True
     return made
-
-
-def _check(head: BranchHead, work: OpenCommit | None) -> None:
-    if work is not None and work.branch != head.name:
-        hint = f"amend {work.branch!r}, or finish() the open commit"
-        raise InvalidRequest(f"open commit {work.id} is on branch {work.branch!r}, not on {head.name!r}", hint=hint)
 
 
 def _tip(ctx: Context, head: BranchHead, work: OpenCommit | None) -> Position:

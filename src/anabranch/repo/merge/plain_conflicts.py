@@ -90,16 +90,12 @@ def _said(
     found = []
     with ctx.sound.at_hand(list(uris.values())) as elsewhere:
         for x in layers:
-            names = _names(x, key, cells)
+            touched = [c for c in cells if c.id in x.object.touched]
+            names = [*(str(c.id) for c in key), *(name for c in touched for name in (str(c.id), c.before))]
             uri = uris.get(x.object.id)
             rows = access.tables[x.object.id] if uri is None else _file(elsewhere.get(uri, uri), names)
             found.append((x, _as_keys(rows.select(names), arrow_fields(key))))
     return found
-
-
-def _names(layer: Layer, key: Sequence[Column], cells: Sequence[Column]) -> list[str]:
-    touched = [c for c in cells if c.id in layer.object.touched]
-    return [*(str(c.id) for c in key), *(name for c in touched for name in (str(c.id), c.before))]
 
 
 def _file(path: str, names: Sequence[str]) -> pa.Table:

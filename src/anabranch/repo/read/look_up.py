@@ -18,7 +18,7 @@ from anabranch.model.ids import ObjectId
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.texts import shortened, shown_value
-from anabranch.queries.scan import Keys, near_layers
+from anabranch.queries.scan import near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import keys_in, pick_engine, reading
 from anabranch.repo.read.looked_up import rows_at
@@ -34,18 +34,12 @@ def get_row(
     with reading(ctx, state):
         rows = rows_at(ctx, state, shown, ctx.access(state.layers, pending), keys)
         if rows is None:
-            rows = _fetched(ctx, state, shown, keys, pending)
+            near = replace(state, layers=near_layers(state, keys))
+            engine = pick_engine(ctx, near, f"getting a row of {state.name}", shown)
+            rows = engine.fetch(scan(ctx, near, shown, ctx.access(near.layers, pending), keys=keys))
     found = to_dicts(rows.select([str(c.id) for c in shown]))
     names = {str(c.id): c.name for c in shown}
     return {names[k]: v for k, v in found[0].items()} if found else None
-
-
-def _fetched(
-    ctx: Context, state: TableState, shown: Sequence[Column], keys: Keys, pending: Mapping[ObjectId, bytes]
-) -> pa.Table:
-    near = replace(state, layers=near_layers(state, keys))
-    engine = pick_engine(ctx, near, f"getting a row of {state.name}", shown)
-    return engine.fetch(scan(ctx, near, shown, ctx.access(near.layers, pending), keys=keys))
 
 
 def key_row(state: TableState, key: Any) -> pa.Table:

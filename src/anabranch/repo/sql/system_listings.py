@@ -114,7 +114,8 @@ def reflog(asked: SystemRequest) -> SystemTable:
 
 def status(asked: SystemRequest) -> SystemTable:
     """What is staged on the branch, and the open merges into it."""
-    return asked.listed(_STATUS, [*_staged(asked), *_merges(asked)])
+    opened = asked.tx or working_set(asked.ctx, asked.branch)
+    return asked.listed(_STATUS, [*(staged_things(opened) if opened else []), *_merges(asked)])
 
 
 def _schemas(asked: SystemRequest) -> list[tuple[TableEntry, Schema]]:
@@ -122,11 +123,6 @@ def _schemas(asked: SystemRequest) -> list[tuple[TableEntry, Schema]]:
         return draft_schemas(asked.staged)
     with asked.ctx.catalog.read() as cx:
         return list_schemas(asked.ctx, cx, history.clock(cx, resolve(asked.ctx, cx, asked.ref)), None)
-
-
-def _staged(asked: SystemRequest) -> list[dict[str, Any]]:
-    opened = asked.tx or working_set(asked.ctx, asked.branch)
-    return staged_things(opened) if opened else []
 
 
 def _merges(asked: SystemRequest) -> Iterator[dict[str, Any]]:

@@ -56,7 +56,10 @@ def _compared(
     ctx: Context, table: ThingDraft, after: TableState, objects: Sequence[NewObject], repeated: pa.Table | None
 ) -> tuple[NewObject, ...]:
     """Compare the states before and after, at some keys or all touched ones, and store the difference."""
-    schema, columns = after.schema, _touched(objects, after.schema)
+    kinds = {o.stored.kind for o in objects}
+    ids = {c for o in objects for c in o.stored.touched if o.stored.kind != "delete"}
+    plain = [c for c in after.schema.plain_columns if c.id in ids or "rows" in kinds]
+    schema, columns = after.schema, [*after.schema.key_columns, *plain]
     before = table.base if table.base and not table.replaced else replace(after, layers=(), row_count=0)
     pending = contents_of(objects)
     engine = ctx.engines.pick(
@@ -149,14 +152,6 @@ def store_difference(
         made += store(ctx, engine, compared.of_kind(UPDATE, names), ObjectForm("update", schema, touched), layout)
     made += store(ctx, engine, compared.of_kind(DELETE, keys), ObjectForm("delete", schema, schema.columns), layout)
     return tuple(made)
-
-
-def _touched(objects: Sequence[NewObject], schema: Schema) -> list[Column]:
-    """The key and every column that an object touches; all columns if rows are inserted."""
-    kinds = {o.stored.kind for o in objects}
-    ids = {c for o in objects for c in o.stored.touched if o.stored.kind != "delete"}
-    plain = [c for c in schema.plain_columns if c.id in ids or "rows" in kinds]
-    return [*schema.key_columns, *plain]
 
 
 def counts_of(made: Sequence[NewObject]) -> Counts:

@@ -80,7 +80,8 @@ def update(
     values = _typed_values(write, wanted)
     if wanted.set_ids & set(schema.key):
         return _move_keys(write, wanted, values)
-    read = _columns(schema, wanted, changed)
+    spoken = [c for e in wanted.expressions for c in e.columns(schema)]
+    read = tuple(dict.fromkeys((*schema.key_columns, *changed, *spoken)))
     condition = condition_for(wanted.where, state, write.engine)
     query = write.scan(read, condition.keys, state=condition.near(state))
     query = changes.updated(query, read, schema, values, write.alias, condition.test)
@@ -189,12 +190,6 @@ def _types(write: Write, wanted: Assignments, columns: list[Column]) -> list[Dat
     values = {str(c.id): wanted.values[c.id].for_spark() for c in columns}
     typed = typed_values(write.scan(schema.columns), schema.columns, values, write.alias)
     return write.engine.types(replace(typed, args=wanted.value_args))
-
-
-def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tuple[Column, ...]:
-    """The key, the set columns, and those the expressions use."""
-    spoken = [c for e in wanted.expressions for c in e.columns(schema)]
-    return tuple(dict.fromkeys((*schema.key_columns, *changed, *spoken)))
 
 
 def _written(schema: Schema, wanted: Assignments) -> list[Column]:
