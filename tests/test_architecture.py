@@ -79,8 +79,7 @@ MANY_PARAMETERS = {
     "cli/commands/*": "*",
     "repo/verbs/*": "*",
     "pipelines/declarations.py": "[mj]*",
-    "pipelines/run.py": "run*",
-    "pipelines/watch.py": "watch",
+    "pipelines/run.py": "[rw]*",
     "repo/merge/open_conflicts.py": "resolve",
     # What one statement of SQL, or one row of a table, takes.
     "catalog/publish.py": "_*",

@@ -17,8 +17,7 @@ from anabranch.pipelines.declarations import (
     temporary_view,
 )
 from anabranch.pipelines.load import load, pipeline
-from anabranch.pipelines.run import RunResult, run
-from anabranch.pipelines.watch import watch
+from anabranch.pipelines.run import RunResult, run, watch
 
 __all__ = [
     "Dataset",

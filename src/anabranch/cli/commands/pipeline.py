@@ -140,7 +140,7 @@ def watch_(session: Session, spec: str | None, on: str | None, every_seconds: fl
 
     JSON: a document for each run, as for run.
     """
-    from anabranch.pipelines.watch import watch
+    from anabranch.pipelines.run import watch
 
     pipeline = _load(session, spec)
     if not session.json:

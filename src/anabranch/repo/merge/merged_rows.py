@@ -25,9 +25,8 @@ from anabranch.queries.scan import Keys
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.linked_changes import LinkedChanges
-from anabranch.repo.merge.merge_base import BaseRows
 from anabranch.repo.merge.plain_conflicts import plain_conflicts
-from anabranch.repo.merge.row_sides import MergedRows, Sides, Times, Used
+from anabranch.repo.merge.row_sides import BaseRows, MergedRows, Sides, Times, Used
 from anabranch.repo.merge.row_work import RowWork, lacking_columns, prepare
 from anabranch.repo.read.conditions import reading
 from anabranch.repo.read.scan import ReadAs, scan, scan_as

@@ -17,9 +17,8 @@ from anabranch.plan.merge.sides import ThingSide
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schemas_for
 from anabranch.repo.merge.constraints import unfit_keys
-from anabranch.repo.merge.merge_base import rows_at
 from anabranch.repo.merge.merged_rows import rows_differ, used_columns
-from anabranch.repo.merge.row_sides import Sides, Used
+from anabranch.repo.merge.row_sides import Sides, Used, rows_at
 from anabranch.repo.merge.sides import Gathered, SideReader
 
 Things = tuple[list[ThingSide], list[ThingSide], list[ThingSide]]

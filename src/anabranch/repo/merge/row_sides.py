@@ -1,26 +1,29 @@
-"""The input and output of a merge of rows: a table at base, ours and theirs, and the resulting statements."""
+"""The input and output of a merge of rows: a table at base, ours and theirs, and the resulting statements.
+
+The base is one commit, or several that a criss-cross left, merged into a virtual one. Cells and rows that these
+disagree on are unknown: equal to nothing on either side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from anabranch.catalog import history, paths
 from anabranch.catalog.store import Connection
-from anabranch.model.ids import ObjectId
+from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.layers import chained
 from anabranch.model.objects import Layer, NewObject
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement, ThingDraft, draft_state
 from anabranch.plan.merge.things import ThingMerge
 from anabranch.queries.three_way import Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schemas_for
-from anabranch.repo.merge.merge_base import BaseRows, rows_at
-from anabranch.repo.merge.sides import Gathered
+from anabranch.repo.merge.sides import Ancestor, Gathered, SideReader
 from anabranch.repo.write.write import Pending
 
 
@@ -127,3 +130,58 @@ class Used:
     """Columns with a new value in some row that the base has, too."""
     filled: tuple[Column, ...] = ()
     """Columns with a value in some row that the base lacks."""
+
+
+@dataclass(frozen=True)
+class BaseRows:
+    """A table at the first commit of a base, and the commits joined with it."""
+
+    first: TableState
+    joined: tuple[JoinedRows, ...] = ()
+
+    @property
+    def states(self) -> Iterator[TableState]:
+        """The table at every commit of the base."""
+        yield self.first
+        for other in self.joined:
+            yield other.theirs
+            yield from other.base.states
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The changes between these commits."""
+        return tuple(x for other in self.joined for x in (*(other.path or ()), *other.base.layers))
+
+    def has(self, column: Column) -> bool:
+        """Whether the table has a column at any of these commits."""
+        return any(state.schema.written_as(column) for state in self.states)
+
+    def knowing(self, schemas: Mapping[str, Schema]) -> BaseRows:
+        """The same rows, with the schemas of all objects to be read."""
+        joined = (JoinedRows(o.base.knowing(schemas), replace(o.theirs, schemas=schemas), o.path) for o in self.joined)
+        return BaseRows(replace(self.first, schemas=schemas), tuple(joined))
+
+
+@dataclass(frozen=True)
+class JoinedRows:
+    """A table at one more commit, at its common base with those before, and the changes between the two."""
+
+    base: BaseRows
+    theirs: TableState
+    path: tuple[Layer, ...] | None
+    """None if the states must be compared."""
+
+
+def rows_at(ancestor: Ancestor, ids: Iterable[ThingId], empty: TableState) -> BaseRows:
+    """A table at a base; empty where it doesn't exist."""
+    wanted = sorted(set(ids))
+    joined = (
+        JoinedRows(rows_at(j.base, wanted, empty), _table(j.theirs, wanted, empty), j.theirs.layers(wanted))
+        for j in ancestor.joined
+    )
+    return BaseRows(_table(ancestor.first, wanted, empty), tuple(joined))
+
+
+def _table(reader: SideReader, ids: Iterable[ThingId], empty: TableState) -> TableState:
+    there = next(iter(reader.states(ids).values()), None)
+    return empty if there is None else reader.table(there)

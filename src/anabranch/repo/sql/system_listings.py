@@ -15,10 +15,9 @@ from anabranch.model.tables import TableEntry
 from anabranch.repo.branches import branch as branch_verbs
 from anabranch.repo.branches import log as log_verbs
 from anabranch.repo.branches import provenance as provenance_verbs
-from anabranch.repo.branches.jobs import list_jobs
+from anabranch.repo.branches.jobs import list_expectations, list_jobs, list_runs
 from anabranch.repo.branches.listing import list_namespaces, list_tags
 from anabranch.repo.branches.refs import resolve
-from anabranch.repo.branches.runs import list_expectations, list_runs
 from anabranch.repo.commit.draft_listing import draft_namespaces, draft_schemas, staged_things
 from anabranch.repo.commit.open_commit import working_set
 from anabranch.repo.compare.diff import diff

@@ -48,13 +48,13 @@ class UpkeepVerbs(OpenedRepository):
 
     def runs(self, pipeline: str | None = None, *, limit: int | None = None) -> list[dict[str, Any]]:
         """List the runs of pipelines, newest first."""
-        from anabranch.repo.branches.runs import list_runs
+        from anabranch.repo.branches.jobs import list_runs
 
         return list_runs(self._ctx, pipeline, limit)
 
     def find_run(self, pipeline: str | None = None, number: int | None = None) -> dict[str, Any]:
         """Find a run of a pipeline, with its expectations; without a number or a name, the newest."""
-        from anabranch.repo.branches.runs import find_run
+        from anabranch.repo.branches.jobs import find_run
 
         return find_run(self._ctx, pipeline, number)
 
