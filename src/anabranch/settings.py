@@ -175,8 +175,10 @@ BUCKET_DELETED_AT_ONCE = 1000
 """Objects removed by one request."""
 BUCKET_RETRIES = 4
 """How often a request is retried."""
-BUCKET_RETRY_SECONDS = 60
-"""How long a request is retried."""
+BUCKET_SILENCE_SECONDS = 10
+"""How long a server may say nothing while it is read from; twice that in all."""
+BUCKET_REQUEST_SECONDS = 600
+"""How long one request may take while bytes flow: the network may be slow."""
 HDFS_TIMEOUT_SECONDS = 60
 """How long to wait for an HDFS server."""
 INLINE_MEMORY_LIMIT_BYTES = 1 << 30

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.model.object_urls import read_object_url
+from anabranch.objects.locations import open_blobs
 from tests.s3 import ENVIRONMENT
 from tests.tiny_s3 import TinyS3
 
@@ -101,6 +104,28 @@ def test_a_server_that_fails_for_a_moment_is_asked_again(repo: ab.Repository, ti
     tiny.before = lambda method, name: next(failures, None)
     insert(repo, 200)
     assert not repo.verify().damages
+
+
+def test_a_server_that_says_nothing_is_told_soon_and_a_slow_upload_goes_on(
+    tiny: TinyS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anabranch.objects.bucket.BUCKET_SILENCE_SECONDS", 0.5)
+    blobs = open_blobs(read_object_url(tiny.root()))
+    tiny.before = lambda method, name: time.sleep(2)
+    blobs.put("slow", b"content")
+    began = time.monotonic()
+    with pytest.raises(ab.Unavailable, match="can't be read: no server answers"):
+        list(blobs.read("slow"))
+    assert time.monotonic() - began < 10
+    tiny.before = lambda method, name: None
+    assert b"".join(blobs.read("slow")) == b"content"
+
+
+def test_who_may_not_read_is_told_to_look_at_the_keys(tiny: TinyS3) -> None:
+    tiny.before = lambda method, name: 403
+    with pytest.raises(ab.Unavailable, match="access denied") as denied:
+        list(open_blobs(read_object_url(tiny.root())).read("any"))
+    assert "AWS_ACCESS_KEY_ID" in str(denied.value.hint)
 
 
 def test_nothing_rests_on_conditions_that_a_server_ignores(tmp_path: Path, tiny: TinyS3) -> None:

@@ -6,15 +6,16 @@ import configparser
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import Unavailable
 from anabranch.model.object_urls import ObjectUrl
 from anabranch.objects.blobs import Blob
 from anabranch.objects.workplaces import BucketPlace, Workplace
-from anabranch.settings import BUCKET_DELETED_AT_ONCE, BUCKET_RETRIES, BUCKET_RETRY_SECONDS
+from anabranch.settings import BUCKET_DELETED_AT_ONCE, BUCKET_REQUEST_SECONDS, BUCKET_RETRIES, BUCKET_SILENCE_SECONDS
 
 try:
     import obstore
@@ -23,7 +24,10 @@ try:
 except ImportError as error:
     raise Unavailable("obstore is not installed, which reads S3", hint="pip install 'anabranch[s3]'") from error
 
-_DENIED = (PermissionDeniedError, UnauthenticatedError)
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig
+
+_DENIALS = (PermissionDeniedError, UnauthenticatedError)
 
 
 class Bucket:
@@ -32,7 +36,9 @@ class Bucket:
     def __init__(self, url: ObjectUrl) -> None:
         self._url = url
         self.where = url.text
-        self._store = _client(url)
+        # An upload of one part answers when it is over; who reads hears from the server all the time.
+        self._reading = _client(url, BUCKET_SILENCE_SECONDS)
+        self._writing = _client(url)
 
     def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
         """Upload; large content goes in parts, which are not visible until the last one is there.
@@ -42,42 +48,42 @@ class Bucket:
         """
         if isinstance(content, bytes):
             with self._translated_errors("written"):
-                obstore.put(self._store, name, content)
+                obstore.put(self._writing, name, content)
             return
         with TemporaryFile(prefix="anabranch-") as gathered:
             for piece in content:
                 gathered.write(piece)
             gathered.seek(0)
             with self._translated_errors("written"):
-                obstore.put(self._store, name, gathered)
+                obstore.put(self._writing, name, gathered)
 
     def create(self, name: str, content: bytes) -> None:
         """Upload if there is nothing yet; servers that ignore the condition overwrite."""
         with self._translated_errors("written"):
             try:
-                obstore.put(self._store, name, content, mode="create")
+                obstore.put(self._writing, name, content, mode="create")
             except AlreadyExistsError:
                 return
 
     def read(self, name: str) -> Iterator[bytes]:
         """Download in pieces."""
         with self._translated_errors("read"):
-            yield from (bytes(piece) for piece in obstore.get(self._store, name).stream())
+            yield from (bytes(piece) for piece in obstore.get(self._reading, name).stream())
 
     def read_range(self, name: str, start: int, size: int) -> bytes:
         """Download a range."""
         with self._translated_errors("read"):
-            return bytes(obstore.get_range(self._store, name, start=start, length=size)) if size else b""
+            return bytes(obstore.get_range(self._reading, name, start=start, length=size)) if size else b""
 
     def size(self, name: str) -> int:
         """Ask the server for the size."""
         with self._translated_errors("read"):
-            return int(obstore.head(self._store, name)["size"])
+            return int(obstore.head(self._reading, name)["size"])
 
     def below(self, folder: str) -> Iterator[Blob]:
         """List page by page."""
         with self._translated_errors("listed"):
-            for page in obstore.list(self._store, folder or None):
+            for page in obstore.list(self._reading, folder or None):
                 for found in page:
                     yield Blob(found["path"], found["size"], int(found["last_modified"].timestamp() * 1_000_000))
 
@@ -86,7 +92,7 @@ class Bucket:
         wanted = list(names)
         with self._translated_errors("removed"):
             for start in range(0, len(wanted), BUCKET_DELETED_AT_ONCE):
-                obstore.delete(self._store, wanted[start : start + BUCKET_DELETED_AT_ONCE])
+                obstore.delete(self._writing, wanted[start : start + BUCKET_DELETED_AT_ONCE])
 
     def address(self, name: str) -> str:
         """The s3a address that Spark uses."""
@@ -125,18 +131,18 @@ class Bucket:
             if what in ("written", "removed"):
                 raise Unavailable(f"{self.where} can't be {what}: {_NO_BUCKET}", hint=_HINT) from None
             raise FileNotFoundError(self.where) from None
-        except _DENIED:
-            hint = "check the keys (AWS_ACCESS_KEY_ID, AWS_PROFILE) and what they may do"
-            raise Unavailable(f"{self.where} can't be {what}: access denied", hint=hint) from None
         except BaseError as error:
-            raise Unavailable(f"{self.where} can't be {what}: {_reason(error)}", hint=_HINT) from None
+            reason = _DENIED if isinstance(error, _DENIALS) else _reason(error)
+            hint = _KEYS_HINT if reason == _DENIED else _HINT
+            raise Unavailable(f"{self.where} can't be {what}: {reason}", hint=hint) from None
 
 
 _USUAL_REGION = "us-east-1"
-_NO_BUCKET = "there is no such bucket"
+_NO_BUCKET, _DENIED = "there is no such bucket", "access denied"
 _HINT = "check the address, the network and the server"
+_KEYS_HINT = "check the keys (AWS_ACCESS_KEY_ID, AWS_PROFILE) and what they may do"
 _REASONS = (
-    ("403 Forbidden", "access denied"),
+    ("403 Forbidden", _DENIED),
     ("404 Not Found", _NO_BUCKET),
     ("error sending request", "no server answers"),
 )
@@ -148,29 +154,26 @@ def _reason(error: BaseError) -> str:
     return next((reason for said, reason in _REASONS if said in first), "the request failed")
 
 
-def _client(url: ObjectUrl) -> S3Store:
+def _client(url: ObjectUrl, silence_seconds: int | None = None) -> S3Store:
     endpoint = url.option("endpoint")
     options: dict[str, Any] = {"region": url.option("region") or _region()}
     if endpoint:
         options |= {"endpoint": endpoint.rstrip("/"), "virtual_hosted_style_request": False}
         options["region"] = options["region"] or _USUAL_REGION
+    patience: ClientConfig = {"timeout": timedelta(seconds=BUCKET_REQUEST_SECONDS)}
+    if silence_seconds:
+        patience["read_timeout"] = timedelta(seconds=silence_seconds)
+    retrying = 2 * silence_seconds if silence_seconds else BUCKET_REQUEST_SECONDS
     return S3Store(
         url.host,
         prefix=url.path or None,
-        client_options={"allow_http": bool(endpoint and endpoint.startswith("http://"))},
-        retry_config=_RETRIES,
+        client_options={**patience, "allow_http": bool(endpoint and endpoint.startswith("http://"))},
+        retry_config={"max_retries": BUCKET_RETRIES, "retry_timeout": timedelta(seconds=retrying)},
         credential_provider=_profile(),
         **{name: value for name, value in options.items() if value},
     )
 
 
-def _retries() -> Any:
-    from datetime import timedelta
-
-    return {"max_retries": BUCKET_RETRIES, "retry_timeout": timedelta(seconds=BUCKET_RETRY_SECONDS)}
-
-
-_RETRIES = _retries()
 _OWN_CHAIN = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 
 
