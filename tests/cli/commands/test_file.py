@@ -123,3 +123,12 @@ def test_a_file_against_a_folder_is_told_and_settled_as_the_command_line_says(fi
     assert filed("resolve", "--file", "x", "--theirs").out.startswith("x: 1 resolved, none left")
     filed("merge", "--continue")
     assert [f["path"] for f in filed("file", "ls", "--json").json["files"] if f["path"] != "photos"] == ["x"]
+
+
+def test_a_path_in_the_place_of_its_source_is_told(filed: Ana, folder: Path) -> None:
+    for verb in ("put", "append"):
+        said = filed("file", verb, "photos/new.txt", "photos/a.txt", fails=3)
+        assert "there is no file or folder 'photos/new.txt' here" in said.err
+        said = filed("file", verb, "photos/a.txt", "-", fails=2)
+        assert "'-' is standard input" in said.err
+        assert "`ana file put SOURCE PATH`" in said.err

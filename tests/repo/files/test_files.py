@@ -156,6 +156,26 @@ def test_a_path_is_a_file_or_a_folder(repo: ab.Repository) -> None:
     assert contents(repo) == {"a": b"now a file", "file/x": b"now below"}
 
 
+def test_files_that_were_refused_together_are_not_lost_in_a_commit_that_goes_on(repo: ab.Repository) -> None:
+    with (
+        pytest.raises(ab.InvalidRequest, match="others with them: 'a' can't be a file"),
+        repo.commit("main", "x") as tx,
+    ):
+        tx.files.put("a", "1")
+        tx.files.put("a/b", "2")
+        with pytest.raises(ab.AlreadyExists):
+            tx.files.read("a")
+        tx.files.put("c", "3")
+    assert repo.files().count() == 0
+    with repo.commit("main", "x") as tx:
+        tx.files.put("a", "1")
+        with pytest.raises(ab.AlreadyExists), tx.all_or_nothing():
+            tx.files.put("z", "2")
+            tx.files.put("a/b", "2")
+    assert [s.path for s in repo.files().walk()] == ["a"]
+    assert repr(repo.diff("main~1", "main")) == "Diff(1 file)"
+
+
 def test_what_is_not_there_is_told_with_what_is_near(repo: ab.Repository) -> None:
     with repo.commit("main", "one") as tx:
         tx.files.put("raw/orders.csv", "1")

@@ -16,7 +16,8 @@ from anabranch.cli.output.text import clean, columns, emit, emit_json, local, nu
 from anabranch.cli.session import Session
 from anabranch.cli.staging import NO_COMMIT, Writing, show_commit, staged_documents, writing
 from anabranch.documents.records import commit_document
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.paths import has_wildcard
 
 if TYPE_CHECKING:
     from anabranch.cli.progress import Progress
@@ -48,7 +49,17 @@ def put(session: Session, source: str, path: str, message: str | None) -> None:
 
     JSON: branch, path, files (how many), commit (as in log, or null if it is staged).
     """
+    _check_order(source, path)
     _write(session, message, path, lambda files, described: _put(files, source, path, described))
+
+
+def _check_order(source: str, path: str) -> None:
+    """Refuse what looks like a path and its source in the wrong order."""
+    hint = "what is here comes first, then its path there: `ana file put SOURCE PATH`"
+    if path == "-":
+        raise InvalidRequest("'-' is standard input, and no path of a file", hint=hint)
+    if source != "-" and not has_wildcard(source) and not Path(source).exists():
+        raise NotFound(f"there is no file or folder {source!r} here", hint=hint)
 
 
 def _put(files: FilesWriter, source: str, path: str, described: Progress) -> int:
@@ -74,6 +85,8 @@ def append(session: Session, source: str, path: str, message: str | None) -> Non
 
     JSON: branch, path, files, commit.
     """
+
+    _check_order(source, path)
 
     def write(files: FilesWriter, _progress: Progress) -> int:
         files.append(path, sys.stdin.buffer if source == "-" else Path(source))

@@ -222,7 +222,11 @@ class Diff:
         self.files = files
 
     def __repr__(self) -> str:
-        return f"Diff({', '.join(self.tables) or 'nothing'})"
+        return f"Diff({', '.join([*self.tables, *self._files_told()]) or 'nothing'})"
+
+    def _files_told(self) -> list[str]:
+        count = len(self.files)
+        return [f"{count} {'file' if count == 1 else 'files'}"] if count else []
 
     def _repr_html_(self) -> str:
         from anabranch.frames.notebook import diff_html
@@ -230,6 +234,7 @@ class Diff:
         others = [f"namespace {n.name}: {n.change}" for n in self.namespaces]
         more = [t.name for t in self._tables[_SHOWN_TABLES:]]
         others += [f"and {len(more)} more: {', '.join(more)}"] if more else []
+        others += self._files_told()
         return diff_html((t._shown() for t in self._tables[:_SHOWN_TABLES]), others)
 
     @cached_property

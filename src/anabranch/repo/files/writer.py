@@ -52,6 +52,8 @@ class FilesWriter(FileTree):
         self._draft, self._at_once = draft, at_once
         self._blocks_out = BlockWriter(ctx)
         self._changes: dict[str, FileChange] = {}
+        self._refused: BaseException | None = None
+        """Why changes that were gathered together are lost."""
         self._small = SmallPuts(self._blocks_out.put_write, self._blocks_out.place_small)
         super().__init__(ctx, self._flushed_state, self._reader(), find, draft.pending())
 
@@ -248,6 +250,9 @@ class FilesWriter(FileTree):
 
     def flush(self) -> None:
         """Make one statement of the gathered changes."""
+        if self._refused is not None:
+            hint = "nothing of this commit is published; `with tx.all_or_nothing():` keeps what was put before it"
+            raise InvalidRequest(f"files were refused, and others with them: {self._refused}", hint=hint)
         if not self._changes and not self._small:
             return
         changes, small = self._changes, self._small
@@ -256,14 +261,15 @@ class FilesWriter(FileTree):
         try:
             statement = files_statement(self._ctx, tree, changes, self._blocks_out, small)
             self._draft.add(self._draft.files_thing(), statement)
-        except BaseException:
+        except BaseException as error:
             self.forget()
+            self._refused = error if len(changes) + len(small) > 1 else None
             raise
         self._blocks = self._reader()
 
     def forget(self) -> None:
         """Drop the gathered changes, and packs that nothing refers to."""
-        self._changes, self._small = {}, self._small.emptied()
+        self._changes, self._small, self._refused = {}, self._small.emptied(), None
         self._blocks_out.forget()
 
     def _before(self, path: str) -> tuple[Any, ...]:
