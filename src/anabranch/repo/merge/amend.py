@@ -1,8 +1,11 @@
-"""amend: replace the newest commit of a branch, with a new message or more work in it; all or nothing."""
+"""Open work beside an ordinary commit: amend puts it into the newest one, carry over merges it with what came since.
+
+Either is all or nothing, and nobody's work is lost.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from anabranch.catalog import commits, history
@@ -14,6 +17,7 @@ from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.commit.open_commit import OpenCommit, working_set
 from anabranch.repo.context.arguments import check_date, check_words
 from anabranch.repo.context.context import Context
+from anabranch.repo.merge.open_sequence import OpenSequence, SequenceRequest, start_carrying
 from anabranch.repo.merge.publish import CommitWords
 from anabranch.repo.merge.side_branch import commit_unseen, remake
 
@@ -60,3 +64,23 @@ def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> CommitWords:
     date = old.started_at if asked.date is None else asked.date
     started_at = check_date(date, ctx.catalog.now())
     return CommitWords(asked.message or old.message, asked.author or old.author, started_at, origins, old.facts)
+
+
+_STRICTNESS = "disjoint"
+"""Anything both sides touched is a conflict, even if equal: as with two writers, no counter loses an increment."""
+
+
+def carry_over(ctx: Context, work: OpenCommit, message: str | None, author: str | None) -> OpenSequence:
+    """Commit open work where it began, then start picking that commit onto the branch; all or nothing."""
+    words = work.message if message is None else message
+    check_words(words, author)
+    start = replace(work._start, message=words, author=author or work.author)
+    with ctx.catalog.alone(ctx.record.id):
+        with ctx.catalog.read() as cx:
+            head = need_branch(ctx, cx, work.branch)
+        position = commit_unseen(ctx, work, start, head, start.branch.position)
+        with ctx.catalog.read() as cx:
+            made = history.known_head(cx, position).hash
+        kept = start_carrying(ctx, SequenceRequest("cherry-pick", head.name, strictness=_STRICTNESS), made)
+    work._closed = True
+    return kept

@@ -70,7 +70,7 @@ class CommitVerbs(OpenedRepository):
 
         For work that `finish()` refuses with BranchMoved. What both sides touched is a conflict, equal or not.
         """
-        from anabranch.repo.merge.carry_over import carry_over
+        from anabranch.repo.merge.amend import carry_over
 
         return carry_over(self._ctx, work, message, author)
 
