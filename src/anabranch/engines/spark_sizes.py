@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
 from anabranch.engines.engine import InPlace
 from anabranch.engines.spark import frame_types
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 
 _NODE = re.compile(r"^[\s:|+-]*(\w+)")
 _SIZE = re.compile(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) (\w+)")
+_PARQUET = re.compile(r"Relation \[(.*)\] parquet")
 _UNITS = {unit: 1024**n for n, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"))}
 _PLAIN = {"Project", "Relation", "SubqueryAlias"}
 """Plan steps that keep every row, so Spark's size estimate is right."""
@@ -107,11 +114,48 @@ def in_place(frame: DataFrame, cluster: Sequence[str]) -> InPlace | None:
     if not (first.is_integer or first.name in _COMPARED_ALIKE) or not reads_only(frame):
         return None
     with translated():
-        found = sorted(end for end in map(tuple, _ends(frame, cluster[0]).collect()) if None not in end)
+        told = _ends_in_file(frame, cluster[0]) if len(cluster) == 1 else None
+        ends = told or list(map(tuple, _ends(frame, cluster[0]).collect()))
+    found = sorted(end for end in ends if None not in end)
     # Rows that share the first column may be in any order by the others.
     if any(high > low or (high == low and len(cluster) > 1) for (_, high, *_), (low, *_) in pairwise(found)):
         return None
     return InPlace.SORTED if all((low, high) == (head, tail) for low, high, head, tail in found) else InPlace.UNSORTED
+
+
+def _ends_in_file(frame: DataFrame, name: str) -> list[tuple[Any, ...]] | None:
+    """The ends of a column in each row group of a Parquet file, if that is all that is read and this process sees it.
+
+    First and last values are guessed: by whether the file's first keys ascend.
+    """
+    column = _column_of_parquet(frame, name)
+    files = frame.inputFiles() if column else []
+    path = unquote(urlsplit(files[0]).path) if len(files) == 1 and files[0].startswith("file:") else ""
+    if column is None or not os.path.isfile(path):
+        return None
+    try:
+        with parquet.ParquetFile(path) as file:
+            (place,) = (n for n in range(len(file.schema)) if file.schema.column(n).path == column)
+            groups = [file.metadata.row_group(n) for n in range(file.num_row_groups)]
+            known = [group.column(place).statistics for group in groups]
+            if not known or not all(s is not None and s.has_min_max for s in known):
+                return None
+            keys = next(file.iter_batches(columns=[column])).column(0)
+    except (pa.ArrowException, OSError, ValueError):
+        return None
+    ascend = pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py()
+    return [(s.min, s.max, s.min, s.max) if ascend else (s.min, s.max, s.max, s.min) for s in known]
+
+
+def _column_of_parquet(frame: DataFrame, name: str) -> str | None:
+    """The column of Parquet files that a column of a DataFrame shows as it is, if it only reads such files."""
+    lines, _ = _plans(frame)
+    relation = _PARQUET.search(lines[1]) if [_node(line) for line in lines] == ["Project", "Relation"] else None
+    shown = re.search(rf"[\[ ]\w+#(\w+) AS {re.escape(name)}#", lines[0]) if relation else None
+    if relation is None or shown is None:
+        return None
+    numbered = (column.rpartition("#") for column in relation[1].split(","))
+    return {number: column for column, _, number in numbered}.get(shown[1])
 
 
 def _ends(frame: DataFrame, name: str) -> DataFrame:

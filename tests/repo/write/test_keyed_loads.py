@@ -7,7 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 import anabranch as ab
 from anabranch.engines import spark_sizes
@@ -49,6 +51,39 @@ def test_rows_that_lie_by_their_key_are_written_by_one_job_after_a_look_at_the_k
     assert jobs(spark) - before == 3, "two for the ends of each partition, one to write"
     assert ranges(repo) == [((n,), (n + 249,)) for n in (0, 250, 500, 750)]
     assert repo.table("t").spark().where("name = 'n77'").count() == 1
+
+
+def test_a_parquet_file_tells_by_its_footer_whether_rows_lie_by_their_key(
+    repo: ab.Repository, spark: SparkSession, tmp_path: Path
+) -> None:
+    ids = list(range(1000))
+    columns = {"by": ids, "turned": ids[::-1], "mixed": [n * 7 % 1000 for n in ids]}
+    nested = pa.array([{"a": n, "b": n} for n in ids])
+    path = tmp_path / "a folder" / "rows 100%.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.table({"first": nested, **columns}), path, row_group_size=250)
+    rows, before = spark.read.parquet(str(path)), jobs(spark)
+    told = {name: in_place(rows.selectExpr(f"{name} AS c1", "first"), ["c1"]) for name in columns}
+    assert told == {"by": InPlace.SORTED, "turned": InPlace.UNSORTED, "mixed": None}
+    assert jobs(spark) == before
+    load(repo, rows, "by")
+    assert jobs(spark) - before == 1, "it is written, and nothing else"
+    assert [row["by"] for row in repo.table("t").rows()] == ids
+    before = jobs(spark)
+    for other in ("by % 10 AS c1", "CAST(by AS INT) AS c1"):
+        in_place(rows.selectExpr(other), ["c1"])
+    assert jobs(spark) - before == 4, "what is computed is in no footer"
+
+
+def test_rows_that_ascend_only_where_a_file_begins_are_sorted_all_the_same(
+    repo: ab.Repository, spark: SparkSession, tmp_path: Path
+) -> None:
+    ids = [*range(100_000), *range(199_999, 99_999, -1)]
+    pq.write_table(pa.table({"id": ids}), tmp_path / "rows.parquet", row_group_size=100_000)
+    load(repo, spark.read.parquet(str(tmp_path / "rows.parquet")))
+    assert repo.table("t").spark().count() == 200_000
+    assert all(one[1] < other[0] for one, other in pairwise(ranges(repo)))
+    assert repo.table("t").get(150_000) == {"id": 150_000}
 
 
 def test_few_rows_become_one_file(tmp_path: Path, spark: SparkSession) -> None:
