@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import func, select, update
@@ -18,6 +18,9 @@ from anabranch.catalog import tables as t
 from anabranch.model.layers import Layers
 from tests.catalog.stores import listening
 from tests.connect import ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SMALL = ab.Settings(
     objects=ab.ObjectSettings(manifest_object_limit=3, file_row_limit=5, inline_limit_bytes=0),
@@ -106,6 +109,22 @@ def test_sql_with_a_key_reads_the_one_manifest_that_may_hold_it(repo: ab.Reposit
     assert len(manifests_read) == 1
     assert repo.sql("SELECT count(*) AS n FROM t WHERE v >= 50").rows() == [{"n": 50}]
     assert len(manifests_read) == 6
+
+
+def test_spark_is_given_the_files_of_the_one_manifest_that_may_hold_a_range(
+    repo: ab.Repository, tmp_path: Path, spark: SparkSession
+) -> None:
+    with ab.open(tmp_path / "store", engine="spark", spark=spark, settings=SMALL) as opened:
+        with pytest.MonkeyPatch.context() as patch:
+            read: list[str] = []
+            known = opened._ctx.known_objects
+            usual = known.read_manifest
+            assert usual is not None
+            patch.setattr(known, "read_manifest", lambda o: read.append(o.id) or usual(o))
+            found = opened.table("t", where="id BETWEEN 51 AND 53").spark()
+        assert len(read) == 1
+        assert len(found.inputFiles()) < 3
+        assert sorted(row["id"] for row in found.collect()) == [51, 52, 53]
 
 
 def test_a_commit_of_few_rows_reads_the_manifests_of_their_keys(repo: ab.Repository, manifests_read: list[str]) -> None:

@@ -127,17 +127,18 @@ class Table(Relation):
     def spark(self) -> DataFrame:
         """Read as a Spark DataFrame; nothing runs yet."""
         engine, state = self._ctx.engines.spark(), self._state
-        engine.before_read(list(self._ctx.access(state.layers).uris.values()))  # a DataFrame made earlier rereads them
+        near = condition_for(self._where(), state, engine).near(state)
+        engine.before_read(list(self._ctx.access(near.layers).uris.values()))  # a DataFrame made earlier rereads them
         key = (state.id, state.name, state.schema, self._selection.identity, state.layers)
         return engine.remembered(key, lambda: self._frame(engine, state))
 
     def _frame(self, engine: SparkEngine, state: TableState) -> DataFrame:
         from anabranch.queries.scan import plain_files
 
-        chosen = self._selection
-        files = plain_files(state, self._shown, self._ctx.access(state.layers, self._pending))
-        if files is not None and chosen.where is None and chosen.limit is None:
-            return engine.read(files, [(str(c.id), c.name) for c in self._shown])
+        if self._selection.where is None and self._selection.limit is None:
+            files = plain_files(state, self._shown, self._ctx.access(state.layers, self._pending))
+            if files is not None:
+                return engine.read(files, [(str(c.id), c.name) for c in self._shown])
         return engine.frame(self._query(engine))
 
     def arrow(self) -> pa.Table:
