@@ -29,6 +29,9 @@ from anabranch.repo.context.table_state import find_namespace, find_table
 
 _PAGE = 64
 SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
+_OBJECT_SHOWN = {"id": "id", "kind": "kind", "rows": "row_count"}
+_OBJECT_SHOWN |= {field: field for field in ("size_bytes", "place", "path", "sha256")}
+"""What is shown of an object, each with the field that holds it."""
 
 
 @dataclass(frozen=True)
@@ -97,22 +100,10 @@ def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
                 continue
             name = entries.full_name(cx, earlier if entry.dropped else clock, entry.thing_id) or entry.thing_id
             own = [o for thing, o in linked if thing == entry.thing_id]
-            counts = [_row_count(entry, own, kind) for kind in ("rows", "update", "delete")]
-            described = tuple(
-                {
-                    "id": o.id,
-                    "kind": o.kind,
-                    "rows": o.row_count,
-                    "size_bytes": o.size_bytes,
-                    "place": o.place,
-                    "path": o.path,
-                    "sha256": o.sha256,
-                }
-                for o in own
-            )
-            found.append(
-                TableChange(name, entry.operations, entry.row_count or 0, counts[0], counts[1], counts[2], described)
-            )
+            inserted, updated, deleted = (_row_count(entry, own, kind) for kind in ("rows", "update", "delete"))
+            described = tuple({shown: getattr(o, field) for shown, field in _OBJECT_SHOWN.items()} for o in own)
+            rows = entry.row_count or 0
+            found.append(TableChange(name, entry.operations, rows, inserted, updated, deleted, described))
         return sorted(found, key=lambda c: c.table)
 
 

@@ -364,12 +364,4 @@ def _place(c: ThingConflict) -> str:
 
 
 def _thing(c: ThingConflict) -> dict[str, Any]:
-    return {
-        "table": c.table,
-        "kind": c.kind,
-        "column": c.column,
-        "base": c.base,
-        "ours": c.ours,
-        "theirs": c.theirs,
-        "id": c.id,
-    }
+    return {name: getattr(c, name) for name in ("table", "kind", "column", *_SIDES, "id")}
