@@ -32,6 +32,7 @@ _OPTIONS = {
     "parent=1": "--parent 1",
     "three_way=True": "--three-way",
     "recursive=True": "--recursive",
+    "use force=True": "use --force",
     "rules=": "rules (--rule TABLE.COLUMN=RULE)",
     "ff='only'": "--ff-only",
     "cherry_pick": "`ana cherry-pick`",

@@ -302,3 +302,31 @@ def test_files_that_became_folders_and_folders_that_became_files_are_taken_in(
             repo.folder(place).add(tx)
     assert [s.path for s in repo.files().walk()] == ["a.txt", "deep", "log/f"]
     assert not repo.folder(place).status()
+
+
+def test_a_store_is_no_part_of_the_folder_that_it_lies_in(tmp_path: Path) -> None:
+    with ab.init(tmp_path / "shop") as repo:
+        place = tmp_path / "shop"
+        (place / "a.txt").write_text("a")
+        (place / "sub").mkdir()
+        (place / "sub" / ".anabranch").mkdir()
+        (place / "sub" / ".anabranch" / "catalog.db").write_text("another store")
+        assert repo.folder(place).status().added == ("a.txt",)
+        with repo.commit("main", "all of it") as tx:
+            repo.folder(place).add(tx)
+            tx.files.put_all("copies", place)
+        paths = [stat.path for stat in repo.files().walk() if not stat.is_folder]
+        assert "a.txt" in paths
+        assert not [path for path in paths if ".anabranch" in path]
+
+
+@pytest.mark.parametrize("path", [".anabranch/catalog.db", "deep/.anabranch/catalog.db", ".Anabranch/objects/x"])
+def test_no_checkout_writes_into_a_store(tmp_path: Path, path: str) -> None:
+    with ab.init(tmp_path / "shop") as repo:
+        with repo.commit("main", "a store in a store") as tx:
+            tx.files.put(path, b"not this one")
+        for place in (tmp_path / "shop", tmp_path / "empty"):
+            with pytest.raises(ab.InvalidRequest, match=r"would be written into a store's own folder \(delete it"):
+                repo.checkout(place, "main", force=True)
+        assert not (tmp_path / "empty").exists()
+        assert [commit.message for commit in repo.log()] == ["a store in a store", "start"]

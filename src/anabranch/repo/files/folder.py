@@ -21,6 +21,7 @@ from anabranch.errors import AlreadyExists, AnabranchError, Corrupt, InvalidRequ
 from anabranch.model.files import FileStat
 from anabranch.model.ids import new_id
 from anabranch.model.paths import all_folders, check_path, folders_above, is_below
+from anabranch.model.store_folder import FOLDER
 from anabranch.repo.files.held import FindHeld, Held
 from anabranch.repo.files.local import read_ignored
 from anabranch.repo.files.manifest import KnownFile, Manifest, Taken, read_manifest
@@ -315,6 +316,9 @@ def _checked(stat: FileStat) -> str:
         path = check_path(stat.path)
     except InvalidRequest as error:
         raise Corrupt(f"the tree has a path that none can be: {stat.path!r}", hint="nothing was written") from error
+    if FOLDER in path.casefold().split("/"):
+        hint = "delete it from the files (`ana file rm`), then check out"
+        raise InvalidRequest(f"{path!r} would be written into a store's own folder", hint=hint)
     if path.split("/")[0] == MANIFEST:
         raise InvalidRequest(f"{path!r} has the name of our own manifest", hint="move the file, then check out")
     return path

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.model.paths import fixed_folder, has_wildcard, pattern_of
+from anabranch.model.store_folder import FOLDER
 
 
 def local_files(source: str | os.PathLike[str]) -> Iterator[tuple[str, Path]]:
@@ -34,9 +35,9 @@ def local_files(source: str | os.PathLike[str]) -> Iterator[tuple[str, Path]]:
 
 
 def walk_local(base: Path) -> Iterator[Path]:
-    """Yield every regular file below a folder, in order; doesn't follow links."""
+    """Yield every regular file below a folder, in order; doesn't follow links, and leaves out stores in it."""
     for folder, below, names in os.walk(base):
-        below.sort()
+        below[:] = sorted(name for name in below if name != FOLDER)
         for name in sorted(names):
             place = Path(folder, name)
             if place.is_file() and not place.is_symlink():
@@ -63,10 +64,10 @@ IGNORE = ".anaignore"
 
 
 class Ignored:
-    """Globs, one a line: without a slash for every folder, with one at the end for folders only."""
+    """Globs, one a line: without a slash for every folder, with one at the end for folders only. Stores are ignored."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        said = [line.strip() for line in lines if not line.startswith("#")]
+        said = [f"{FOLDER}/", *(line.strip() for line in lines if not line.startswith("#"))]
         kept = [line for line in said if line.strip("/")]
         self._of_folders = [_pattern(line) for line in kept]
         self._of_files = [_pattern(line) for line in kept if not line.endswith("/")]
