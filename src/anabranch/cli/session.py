@@ -23,7 +23,7 @@ from anabranch.settings import FileSettings, Settings
 
 if TYPE_CHECKING:
     from anabranch import Repository
-    from anabranch.cli.progress import Progress
+    from anabranch.cli.progress import Progress, Tasks
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.merge.open_conflicts import OpenConflicts
 
@@ -148,11 +148,18 @@ class Session:
 
     def progress(self, phase: str, repo: Repository | None = None) -> AbstractContextManager[Progress]:
         """Show the progress of long work, on a terminal."""
+        return self._progress(phase, (repo or self.repo).progress)
+
+    def progress_of_store(self, phase: str) -> AbstractContextManager[Progress]:
+        """The same for work on a whole store, which opens no repository."""
+        return self._progress(phase, lambda: None)
+
+    def _progress(self, phase: str, tasks: Tasks) -> AbstractContextManager[Progress]:
         from anabranch.cli.progress import show_progress
 
         gc.enable()
         visible = sys.stderr.isatty() and not self.choices.debug
-        return show_progress(phase, (repo or self.repo).progress, visible=visible)
+        return show_progress(phase, tasks, visible=visible)
 
     def tell(self, document: dict[str, Any], *said: str | Iterable[str]) -> None:
         """Print what came of a command: the document with --json, else a line or lines of text."""

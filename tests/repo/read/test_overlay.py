@@ -123,7 +123,7 @@ def test_what_changes_many_columns_is_looked_up_as_what_changes_few(
         return [repr(f) for f in found]
 
     expected, laid = told(), []
-    monkeypatch.setattr("anabranch.plan.read_strategy.WIDE_CHANGE_COLUMNS", 1)
+    monkeypatch.setattr("anabranch.settings.WIDE_CHANGE_COLUMNS", 1)
     of_keys = AppliedRows.looked_up_rows
     monkeypatch.setattr(AppliedRows, "looked_up_rows", lambda *given: laid.append(of_keys(*given)) or laid[-1])
     assert told() == expected

@@ -27,7 +27,7 @@ def command(session: Session, folder: str, store: str, objects: str | None) -> N
 
     JSON: store, folder, file_count, size_bytes, copied_count, copied_bytes.
     """
-    with session.progress("copying"):
+    with session.progress_of_store("copying"):
         done = anabranch.restore_store(folder, store, objects=objects)
     session.tell(
         asdict(done), f"{done.store}: {plural(done.file_count, 'file')} ({size(done.size_bytes)}) from {done.folder}"
