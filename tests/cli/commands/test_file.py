@@ -132,3 +132,12 @@ def test_a_path_in_the_place_of_its_source_is_told(filed: Ana, folder: Path) -> 
         said = filed("file", verb, "photos/a.txt", "-", fails=2)
         assert "'-' is standard input" in said.err
         assert "`ana file put SOURCE PATH`" in said.err
+
+
+def test_checkout_of_a_full_folder_says_how_to_give_up_what_is_staged_instead(filed: Ana, folder: Path) -> None:
+    (folder / "mine.txt").write_text("mine")
+    told = filed("checkout", ".", fails=4).err
+    assert "use --force, or another folder; `ana restore .` gives up what is staged" in told
+    (folder / "work").mkdir()
+    (folder / "work/mine.txt").write_text("mine")
+    assert "ana restore" not in filed("checkout", "work/", fails=4).err

@@ -12,7 +12,7 @@ from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import make_command
 from anabranch.cli.output.text import clean, plural
 from anabranch.cli.session import Session
-from anabranch.errors import NotFound
+from anabranch.errors import AlreadyExists, NotFound
 
 
 @make_command("checkout", short_help="The older name of switch; or write files into a folder.")
@@ -30,7 +30,11 @@ def command(session: Session, name: str, at: str | None, create: bool, force: bo
     JSON: branch, commit, made; for a folder folder, ref, files (how many).
     """
     if name.endswith("/") or name.startswith((".", "/")):
-        _write(session, name, session.ref(at), force)
+        try:
+            _write(session, name, session.ref(at), force)
+        except AlreadyExists as error:
+            error.hint = f"{error.hint}; `ana restore .` gives up what is staged" if name == "." else error.hint
+            raise
     else:
         try:
             go(session, name, at, create)
