@@ -14,8 +14,9 @@ from anabranch.model.tables import TableState
 from anabranch.queries import query as q
 from anabranch.queries.nested import differs
 from anabranch.queries.object_groups import INT
+from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.path_fold import path_events
-from anabranch.queries.query import INSERT, OP, TURN, Query, Rows, Sources, turn_of
+from anabranch.queries.query import INSERT, OP, TURN, Query, Rows, Sources
 from anabranch.queries.scan import Access
 
 COLUMN = "_column"

@@ -19,8 +19,9 @@ from anabranch.queries import query as q
 from anabranch.queries.difference import CHANGE_TYPE
 from anabranch.queries.nested import differs
 from anabranch.queries.object_groups import INT
+from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.path_fold import STRING, path_events
-from anabranch.queries.query import DELETE, INSERT, OP, SAME, TURN, UPDATE, Query, Rows, Sources, turn_of
+from anabranch.queries.query import DELETE, INSERT, OP, SAME, TURN, UPDATE, Query, Rows, Sources
 from anabranch.queries.scan import Access
 
 NUMBER = "_ana_number"

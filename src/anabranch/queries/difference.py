@@ -10,8 +10,9 @@ from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.types import DataType
 from anabranch.queries import query as q
 from anabranch.queries.nested import differs
+from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.path_fold import AGAIN, STRING
-from anabranch.queries.query import DELETE, INSERT, OP, SAME, UPDATE, Query, Sources, turn_of
+from anabranch.queries.query import DELETE, INSERT, OP, SAME, UPDATE, Query, Sources
 
 UNKNOWN = "?"
 """The changes alone can't say what happened to a key: it was deleted and inserted again."""

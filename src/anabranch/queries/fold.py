@@ -11,7 +11,8 @@ from anabranch.model.tables import TableState
 from anabranch.queries import query as q
 from anabranch.queries.nested import differs, last_of
 from anabranch.queries.object_groups import INT, ObjectGroup
-from anabranch.queries.query import DELETE, GONE, OP, SAME, TURN, UPDATE, Query, Sources, turn_of
+from anabranch.queries.overlay_columns import GONE, turn_of
+from anabranch.queries.query import DELETE, OP, SAME, TURN, UPDATE, Query, Sources
 from anabranch.queries.scan import Access, Scan
 
 BORN = "_ana_born"

@@ -12,7 +12,8 @@ from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.types import DataType
 from anabranch.queries.initial_values import initial_value
 from anabranch.queries.nested import differs
-from anabranch.queries.query import GONE, OP, TURN, Source, aliased, any_of, cast_to, choose, col, is_null, turn_of
+from anabranch.queries.overlay_columns import GONE, turn_of
+from anabranch.queries.query import OP, TURN, Source, aliased, any_of, cast_to, choose, col, is_null
 
 INT = DataType("int")
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
-from anabranch.queries.query import GONE, turn_of
+from anabranch.queries.overlay_columns import GONE, turn_of
 
 
 def folded_in_memory(keys: list[str], cells: Sequence[Column], changes: Sequence[tuple[Layer, pa.Table]]) -> pa.Table:

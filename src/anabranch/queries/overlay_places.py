@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
-from anabranch.queries.query import GONE, turn_of
+from anabranch.queries.overlay_columns import GONE, turn_of
 
 PLACE = "_ana_place_among_rows"
 _FOUND = "_ana_found"

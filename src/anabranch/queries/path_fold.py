@@ -19,7 +19,8 @@ from anabranch.queries import query as q
 from anabranch.queries.initial_values import initial_value
 from anabranch.queries.nested import differs, last_of
 from anabranch.queries.object_groups import INT, ObjectGroup
-from anabranch.queries.query import DELETE, INSERT, OP, SAME, TURN, UPDATE, Query, Source, Sources, turn_of
+from anabranch.queries.overlay_columns import turn_of
+from anabranch.queries.query import DELETE, INSERT, OP, SAME, TURN, UPDATE, Query, Source, Sources
 from anabranch.queries.scan import Access, Scan
 
 AGAIN = "R"

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import pyarrow as pa
 from sqlglot import exp
 
-from anabranch.model.schema import Column
 from anabranch.model.types import DataType
 
 TURN = "_ana_turn"
@@ -257,11 +256,3 @@ def first(query: Query, rows: int) -> Query:
 def limited(query: Query, rows: int) -> Query:
     """The first rows of a query, in any order."""
     return query.over(select(everything(), subquery(query.expression, "l"), limit=rows))
-
-
-GONE = "_ana_gone"
-
-
-def turn_of(column: Column) -> str:
-    """The column with the turn of a cell's last value."""
-    return f"{column.id}_t"

@@ -23,7 +23,8 @@ from anabranch.model.types import DataType
 from anabranch.queries import query as q
 from anabranch.queries.nested import last_of
 from anabranch.queries.object_groups import INT, ObjectGroup, Overlay, physical
-from anabranch.queries.query import GONE, TURN, Files, Query, Rows, Source, Sources, turn_of
+from anabranch.queries.overlay_columns import GONE, turn_of
+from anabranch.queries.query import TURN, Files, Query, Rows, Source, Sources
 from anabranch.settings import KEYS_ONE_BY_ONE_LIMIT
 
 

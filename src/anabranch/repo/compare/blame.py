@@ -23,7 +23,8 @@ from anabranch.model.types import DataType
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries.blame import COLUMN, Attribution
-from anabranch.queries.query import TURN, Query, Rows, Sources, aliased, col, first, select, turn_of
+from anabranch.queries.overlay_columns import turn_of
+from anabranch.queries.query import TURN, Query, Rows, Sources, aliased, col, first, select
 from anabranch.queries.scan import Keys, named
 from anabranch.queries.writes import ordered as in_order
 from anabranch.repo.compare.blame_segments import Story, read_story

@@ -14,7 +14,7 @@ from anabranch.model.objects import Layer, StoredObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.history import is_ancestor
-from anabranch.queries.query import turn_of
+from anabranch.queries.overlay_columns import turn_of
 from anabranch.repo.compare.table_past import Past, are_one, whole_path
 from anabranch.repo.context.table_state import schema_of
 

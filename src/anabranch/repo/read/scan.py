@@ -19,21 +19,8 @@ from anabranch.model.types import DataType
 from anabranch.plan.read_strategy import QueryRead, Read, choose_strategy, join_strategy
 from anabranch.queries.object_groups import INT, physical
 from anabranch.queries.overlay_by_file import acting, can_assign_changes
-from anabranch.queries.query import (
-    GONE,
-    TURN,
-    Query,
-    Rows,
-    Source,
-    Sources,
-    col,
-    joined,
-    same_key,
-    select,
-    subquery,
-    table,
-    turn_of,
-)
+from anabranch.queries.overlay_columns import GONE, turn_of
+from anabranch.queries.query import TURN, Query, Rows, Source, Sources, col, joined, same_key, select, subquery, table
 from anabranch.queries.scan import Access, ChangedRows, Keys, PreparedRead, Scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.applied import AppliedRows, folded_changes, layer_ids

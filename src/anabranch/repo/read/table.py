@@ -156,7 +156,7 @@ class Table(Relation):
 
     def _rows_at_hand(self) -> pa.Table | None:
         """All rows if the catalogue holds them whole, or those at some keys; None if it takes an engine."""
-        from anabranch.repo.read.looked_up import plain_rows
+        from anabranch.repo.read.plain_rows import plain_rows
 
         if self._ctx.engines.setting == "spark":
             return None
