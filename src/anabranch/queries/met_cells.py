@@ -61,7 +61,7 @@ def conflicts_of(keys: list[str], cells: Sequence[Column], ours: Said, theirs: S
     clash = {c: met[c] & _differ(left[c].after, right[c].after) for c in cells}
     rows = np.flatnonzero(np.logical_or.reduce(list(clash.values())))
     decided = _decided(our_keys.take(pa.array(both)), left, right, clash).take(pa.array(rows))
-    return decided.sort_by([(key, "ascending") for key in keys])
+    return decided.take(pc.sort_indices(decided, sort_keys=[(key, "ascending") for key in keys]))
 
 
 def _folded(keys: list[str], cells: Sequence[Column], side: Said) -> tuple[pa.Table, dict[Column, Cells]]:
