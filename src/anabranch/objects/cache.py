@@ -35,9 +35,10 @@ def cache_folder() -> Path:
 
 @dataclass(frozen=True)
 class WantedFile:
-    """A file to fetch: its name in the cache, what is known of it, and how to get it."""
+    """A file to fetch: its name in the cache and its address, what is known of it, and how to get it."""
 
     name: str
+    address: str
     fetch: Callable[[], Iterator[bytes]]
     size_bytes: int | None = None
     sha256: str | None = None
@@ -120,7 +121,7 @@ class FileCache:
             except _OtherBytes as error:
                 if attempt == 2:
                     hint = "restore the object from a backup; other tables are not affected"
-                    raise Corrupt(f"object {w.name} is not what was written: {error}", hint=hint) from None
+                    raise Corrupt(f"object {w.address} is not what was written: {error}", hint=hint) from None
             except OSError as error:
                 if attempt == 2 or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                     raise

@@ -234,8 +234,9 @@ class RemoteRoot:
         path = address.path if isinstance(address, FileAddress) else self._path(address)
         fetch = self._reading(path)
         if isinstance(address, FileAddress):
-            return WantedFile(self._cached(_checked(path)), fetch, address.size_bytes, address.sha256)
-        return WantedFile(self._cached(path), fetch)
+            path = _checked(path)
+            return WantedFile(self._cached(path), self.uri(path), fetch, address.size_bytes, address.sha256)
+        return WantedFile(self._cached(path), address, fetch)
 
     def _reading(self, path: str) -> Any:
         def read() -> Iterator[bytes]:
