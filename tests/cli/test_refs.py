@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from anabranch.cli.refs import translate, with_zone
+from anabranch.cli.session import translate, with_zone
 
 
 @pytest.fixture

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from anabranch.cli import remembered as state
 from anabranch.cli.output.text import clean, emit, emit_json, looks
 from anabranch.cli.preferences import preferred
-from anabranch.cli.refs import translate
 from anabranch.errors import AlreadyExists, AnabranchError, InvalidRequest, NotFound, Unavailable
 from anabranch.model.addresses import masked, read_address
+from anabranch.model.refs import with_head
 from anabranch.settings import FileSettings, Settings
 
 if TYPE_CHECKING:
@@ -26,6 +28,27 @@ if TYPE_CHECKING:
     from anabranch.cli.progress import Progress, Tasks
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.merge.open_conflicts import OpenConflicts
+
+
+_TIME = re.compile(r"@\{([^}]+)\}")
+
+
+def translate(text: str | None, branch: str) -> str:
+    """Replace HEAD, `@` and a missing ref by the current branch, in both ends of a range; localize times."""
+    if text is None:
+        return branch
+    return _TIME.sub(lambda found: f"@{{{with_zone(found[1])}}}", with_head(text, branch))
+
+
+def with_zone(text: str) -> str:
+    """Give a time without a zone the local one; anything that is no time passes unchanged."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return text
+    if text.strip().isdigit() or moment.tzinfo:
+        return text
+    return moment.astimezone().isoformat()
 
 
 _OPTIONS = {

@@ -8,8 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from anabranch.model.visible import CONTROLS
-from anabranch.model.visible import html_text as escape
+from anabranch.model.texts import CONTROLS
+from anabranch.model.texts import html_text as escape
 
 ROWS = 20
 """How many rows are shown."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.objects import process_folder
-from anabranch.objects.stamps import stamp
+from anabranch.objects.folder import stamp
 from anabranch.settings import FETCHING_THREADS, LEFT_BEHIND_SECONDS
 
 _IN_USE, _LOCK, _TMP = "held", "lock", ".tmp"

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import threading
+import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -16,8 +17,22 @@ from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.objects import found_files, process_folder
 from anabranch.objects.root import WORK, FoundFile, SealedFile, WrittenFile, parquet_names
-from anabranch.objects.stamps import own_stamp, stamp
 from anabranch.objects.workplaces import FolderPlace, Workplace
+
+_TICK_NS = 100_000_000
+
+
+def stamp(found: os.stat_result) -> Hashable | None:
+    """A value that changes when the file is written to; None for a file so young that its timestamp might not."""
+    if time.time_ns() - found.st_mtime_ns < _TICK_NS:
+        return None
+    return own_stamp(found)
+
+
+def own_stamp(found: os.stat_result) -> Hashable:
+    """The same for a file just made under a name that nobody else knows yet."""
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+
 
 _PROCESS_FOLDERS, _STORES = "aside", "stores"
 

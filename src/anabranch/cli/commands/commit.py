@@ -11,9 +11,8 @@ from anabranch.cli.options import make_command, paragraphs
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, columns, emit, emit_json
-from anabranch.cli.refs import with_zone
 from anabranch.cli.sequences import end
-from anabranch.cli.session import Session
+from anabranch.cli.session import Session, with_zone
 from anabranch.cli.staging import NOTHING, counted_in, publish, staged_documents
 from anabranch.documents.records import commit_document
 from anabranch.errors import BranchMoved

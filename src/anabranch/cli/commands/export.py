@@ -11,9 +11,8 @@ import click
 
 from anabranch.cli.commands.table import opener
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.file_options import FORMATS
 from anabranch.cli.name_completion import columns, files, refs, tables
-from anabranch.cli.options import make_command, names
+from anabranch.cli.options import FORMATS, make_command, names
 from anabranch.cli.output.text import OutputClosed, clean, plural
 from anabranch.cli.session import Session
 

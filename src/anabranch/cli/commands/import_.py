@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.failures import BadUsage, say
-from anabranch.cli.file_options import FORMATS, reading_options, text_options
 from anabranch.cli.name_completion import files as complete_files
 from anabranch.cli.name_completion import tables
-from anabranch.cli.options import make_command, names, paragraphs, renames
+from anabranch.cli.options import FORMATS, make_command, names, paragraphs, reading_options, renames, text_options
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.text import clean, emit, emit_json, plural
 from anabranch.cli.session import Session

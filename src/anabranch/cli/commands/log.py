@@ -19,8 +19,7 @@ from anabranch.cli.output.commits import origin_text
 from anabranch.cli.output.graph import Edges, draw, simplify
 from anabranch.cli.output.pager import pager_option, show_lines
 from anabranch.cli.output.text import clean, emit_json, local, paint, short, subject
-from anabranch.cli.refs import with_zone
-from anabranch.cli.session import Session
+from anabranch.cli.session import Session, with_zone
 from anabranch.documents.records import commit_document
 
 if TYPE_CHECKING:

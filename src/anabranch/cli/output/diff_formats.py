@@ -9,7 +9,7 @@ from anabranch.cli.output.diff_text import schema_words, summary_line
 from anabranch.cli.output.tables import cell
 from anabranch.cli.output.text import json_text
 from anabranch.documents.diff import Wanted, chosen_rows, key_of
-from anabranch.model.visible import html_text as escape
+from anabranch.model.texts import html_text as escape
 
 if TYPE_CHECKING:
     from anabranch.repo.compare.table_diff import NamespaceDiff, TableDiff

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from unicodedata import category, east_asian_width
 
 from anabranch.frames.json import finite, plain
-from anabranch.model.visible import CONTROLS, TURNS
+from anabranch.model.texts import CONTROLS, TURNS
 
 
 @dataclass
