@@ -9,7 +9,7 @@ import pytest
 import anabranch as ab
 from anabranch.sql.moments import Moment, Span
 from anabranch.sql.references import Reference, find_references, splice
-from anabranch.sql.statements import Argument
+from anabranch.sql.version_statements import Argument
 
 
 def spliced(text: str) -> str:

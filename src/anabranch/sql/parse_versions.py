@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from anabranch.sql import statements as s
+from anabranch.sql import version_statements as v
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.moments import glued
 from anabranch.sql.references import arguments
@@ -39,7 +40,7 @@ def create(cursor: Cursor) -> s.SqlStatement | None:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = ref(cursor, "a name")
     at = _place(cursor) if cursor.accept_any("AT", "FROM", "AS") else None
-    made = s.CreateBranch if kind == "BRANCH" else s.CreateTag
+    made = v.CreateBranch if kind == "BRANCH" else v.CreateTag
     return made(name, at, if_not_exists)
 
 
@@ -59,8 +60,8 @@ def drop(cursor: Cursor) -> s.SqlStatement | None:
     if_exists = cursor.accept("IF", "EXISTS")
     name = ref(cursor, "a name")
     if kind == "TAG":
-        return s.DropTag(name, if_exists)
-    return s.DropBranch(name, if_exists, cursor.accept("FORCE"))
+        return v.DropTag(name, if_exists)
+    return v.DropBranch(name, if_exists, cursor.accept("FORCE"))
 
 
 def alter(cursor: Cursor) -> s.SqlStatement | None:
@@ -70,30 +71,30 @@ def alter(cursor: Cursor) -> s.SqlStatement | None:
     cursor.expect("ALTER", "BRANCH")
     old = ref(cursor, "a branch")
     cursor.expect("RENAME", "TO")
-    return s.RenameBranch(old, ref(cursor, "a name"))
+    return v.RenameBranch(old, ref(cursor, "a name"))
 
 
-def use(cursor: Cursor) -> s.UseBranch:
+def use(cursor: Cursor) -> v.UseBranch:
     """Read USE BRANCH."""
     cursor.expect_any("USE", "CHECKOUT")
     if not cursor.accept("BRANCH") and cursor.done:
         raise cursor.error("a branch")
-    return s.UseBranch(ref(cursor, "a branch"))
+    return v.UseBranch(ref(cursor, "a branch"))
 
 
-def commit(cursor: Cursor) -> s.SqlCommit:
+def commit(cursor: Cursor) -> v.SqlCommit:
     """Read COMMIT 'message'."""
     cursor.expect("COMMIT")
-    return s.SqlCommit(cursor.string("a message in quotes"))
+    return v.SqlCommit(cursor.string("a message in quotes"))
 
 
-def rollback(cursor: Cursor) -> s.Rollback:
+def rollback(cursor: Cursor) -> v.Rollback:
     """Read ROLLBACK."""
     cursor.expect("ROLLBACK")
-    return s.Rollback()
+    return v.Rollback()
 
 
-def merge_branch(cursor: Cursor) -> s.MergeBranch:
+def merge_branch(cursor: Cursor) -> v.MergeBranch:
     """Read MERGE BRANCH [DRY RUN] source, … [TO|INTO branch] and its options."""
     cursor.expect("MERGE", "BRANCH")
     dry_run = cursor.accept("DRY", "RUN")
@@ -121,7 +122,7 @@ def merge_branch(cursor: Cursor) -> s.MergeBranch:
             message = cursor.string()
         else:
             raise cursor.error("the end")
-    return s.MergeBranch(sources, into, dry_run, tuple(rules), strictness, mode, ff, message)
+    return v.MergeBranch(sources, into, dry_run, tuple(rules), strictness, mode, ff, message)
 
 
 def _rule(cursor: Cursor) -> tuple[str, str]:
@@ -132,7 +133,7 @@ def _rule(cursor: Cursor) -> tuple[str, str]:
     return target, cursor.string() if cursor.token.kind == "string" else cursor.name("a rule")
 
 
-def resolve(cursor: Cursor) -> s.Resolve:
+def resolve(cursor: Cursor) -> v.Resolve:
     """Read RESOLVE t TAKE side | SET column = value, … [WHERE condition], or RESOLVE FILE 'path' TAKE | CONTENT …."""
     cursor.expect("RESOLVE")
     if cursor.sees("FILE") and cursor.look().kind == "string":
@@ -146,15 +147,15 @@ def resolve(cursor: Cursor) -> s.Resolve:
     else:
         values = cursor.listed(lambda: _value(cursor))
     where = cursor.text_until(what="a condition") if cursor.accept("WHERE") else None
-    return s.Resolve(table, take, tuple(values), where)
+    return v.Resolve(table, take, tuple(values), where)
 
 
-def _resolved_file(cursor: Cursor) -> s.Resolve:
+def _resolved_file(cursor: Cursor) -> v.Resolve:
     cursor.expect("FILE")
     path = cursor.string()
     if cursor.expect_any("TAKE", "CONTENT") == "CONTENT":
-        return s.Resolve(None, file=path, content=cursor.string())
-    return s.Resolve(None, cursor.expect_any("OURS", "THEIRS", "BASE").lower(), file=path)
+        return v.Resolve(None, file=path, content=cursor.string())
+    return v.Resolve(None, cursor.expect_any("OURS", "THEIRS", "BASE").lower(), file=path)
 
 
 def _value(cursor: Cursor) -> tuple[str, str]:
@@ -163,29 +164,29 @@ def _value(cursor: Cursor) -> tuple[str, str]:
     return column, cursor.text_until("WHERE", comma=True, what="a value")
 
 
-def finish_merge(cursor: Cursor) -> s.FinishMerge:
+def finish_merge(cursor: Cursor) -> v.FinishMerge:
     """Read CONTINUE MERGE ['message']."""
     cursor.expect("CONTINUE", "MERGE")
-    return s.FinishMerge(cursor.string() if cursor.token.kind == "string" else None)
+    return v.FinishMerge(cursor.string() if cursor.token.kind == "string" else None)
 
 
-def abort_merge(cursor: Cursor) -> s.AbortMerge:
+def abort_merge(cursor: Cursor) -> v.AbortMerge:
     """Read ABORT MERGE."""
     cursor.expect("ABORT", "MERGE")
-    return s.AbortMerge()
+    return v.AbortMerge()
 
 
-def revert(cursor: Cursor) -> s.Revert:
+def revert(cursor: Cursor) -> v.Revert:
     """Read REVERT commit [PARENT n] [MESSAGE 'message']."""
     cursor.expect("REVERT")
     cursor.accept("COMMIT")
-    return s.Revert(version(cursor), _parent(cursor), _message(cursor))
+    return v.Revert(version(cursor), _parent(cursor), _message(cursor))
 
 
-def cherry_pick(cursor: Cursor) -> s.CherryPick:
+def cherry_pick(cursor: Cursor) -> v.CherryPick:
     """Read CHERRY PICK commit [PARENT n] [MESSAGE 'message']."""
     cursor.expect("CHERRY", "PICK")
-    return s.CherryPick(version(cursor), _parent(cursor), _message(cursor))
+    return v.CherryPick(version(cursor), _parent(cursor), _message(cursor))
 
 
 def _parent(cursor: Cursor) -> int | None:
@@ -196,7 +197,7 @@ def _message(cursor: Cursor) -> str | None:
     return cursor.string() if cursor.accept("MESSAGE") else None
 
 
-def restore(cursor: Cursor) -> s.RestoreTable:
+def restore(cursor: Cursor) -> v.RestoreTable:
     """Read RESTORE TABLE t TO VERSION AS OF ref, or TO TIMESTAMP AS OF time."""
     cursor.expect("RESTORE")
     if cursor.sees("TABLE") and cursor.look().word != "TO":
@@ -205,29 +206,29 @@ def restore(cursor: Cursor) -> s.RestoreTable:
     cursor.expect("TO")
     if cursor.accept("TIMESTAMP"):
         cursor.expect("AS", "OF")
-        return s.RestoreTable(table, f"@{{{cursor.string('a time in quotes')}}}")
+        return v.RestoreTable(table, f"@{{{cursor.string('a time in quotes')}}}")
     if cursor.accept("VERSION"):
         cursor.expect("AS", "OF")
-    return s.RestoreTable(table, version(cursor))
+    return v.RestoreTable(table, version(cursor))
 
 
-def reset(cursor: Cursor) -> s.ResetBranch:
+def reset(cursor: Cursor) -> v.ResetBranch:
     """Read RESET BRANCH name TO ref."""
     cursor.expect("RESET", "BRANCH")
     name = ref(cursor, "a branch")
     cursor.expect("TO")
-    return s.ResetBranch(name, version(cursor, name))
+    return v.ResetBranch(name, version(cursor, name))
 
 
-def optimize(cursor: Cursor) -> s.OptimizeTable:
+def optimize(cursor: Cursor) -> v.OptimizeTable:
     """Read OPTIMIZE t."""
     cursor.expect("OPTIMIZE")
     if cursor.sees("TABLE") and cursor.look().is_name:
         cursor.step()
-    return s.OptimizeTable(cursor.path("a table"))
+    return v.OptimizeTable(cursor.path("a table"))
 
 
-_WHAT: dict[str, s.Shown] = {
+_WHAT: dict[str, v.Shown] = {
     "BRANCHES": "branches",
     "TAGS": "tags",
     "TABLES": "tables",
@@ -245,7 +246,7 @@ def show(cursor: Cursor) -> s.ReadingSql:
     cursor.expect("SHOW")
     if cursor.accept("CREATE"):
         cursor.expect("TABLE")
-        return s.ShowCreate(cursor.path("a table"))
+        return v.ShowCreate(cursor.path("a table"))
     what = _WHAT[cursor.expect_any(*_WHAT)]
     name = pattern = limit = None
     if what in ("columns", "properties"):
@@ -263,7 +264,7 @@ def show(cursor: Cursor) -> s.ReadingSql:
         pattern = cursor.string("a pattern in quotes")
     if cursor.accept("LIMIT"):
         limit = cursor.number("a number")
-    return s.Show(what, name, pattern, limit)
+    return v.Show(what, name, pattern, limit)
 
 
 def describe(cursor: Cursor) -> s.ReadingSql:
@@ -272,7 +273,7 @@ def describe(cursor: Cursor) -> s.ReadingSql:
     if cursor.sees("HISTORY") and cursor.look().is_name:
         cursor.step()
         table = cursor.path("a table")
-        return s.DescribeHistory(table, cursor.number("a number") if cursor.accept("LIMIT") else None)
+        return v.DescribeHistory(table, cursor.number("a number") if cursor.accept("LIMIT") else None)
     if cursor.sees("TABLE") and (cursor.look().is_name):
         cursor.step()
     extended = cursor.token.word in ("EXTENDED", "FORMATTED") and cursor.look().is_name
@@ -280,11 +281,11 @@ def describe(cursor: Cursor) -> s.ReadingSql:
         cursor.step()
     table = cursor.path("a table")
     takes = table.lower().startswith("ana.") and cursor.token.is_symbol("(")
-    return s.Describe(table, extended, arguments(cursor) if takes else None)
+    return v.Describe(table, extended, arguments(cursor) if takes else None)
 
 
-def explain(cursor: Cursor) -> s.Explain:
+def explain(cursor: Cursor) -> v.Explain:
     """Read EXPLAIN query."""
     cursor.expect("EXPLAIN")
     cursor.accept_any("EXTENDED", "FORMATTED", "CODEGEN", "COST")
-    return s.Explain(cursor.rest("a query"))
+    return v.Explain(cursor.rest("a query"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.grammar.tokens import Token, tokenize
 from anabranch.sql.moments import MOMENTS, Moment, Span, at_sign, changes, glued, moment
-from anabranch.sql.statements import Argument
+from anabranch.sql.version_statements import Argument
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 import anabranch as ab
 from anabranch.repo.sql.show_statements import like_pattern, show
 from anabranch.sql.grammar.tokens import tokenize
-from anabranch.sql.statements import Describe, DescribeHistory, Show, ShowCreate
+from anabranch.sql.version_statements import Describe, DescribeHistory, Show, ShowCreate
 
 
 @pytest.fixture

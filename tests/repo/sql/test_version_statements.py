@@ -8,7 +8,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.repo.sql.version_statements import govern
-from anabranch.sql import statements as sql
+from anabranch.sql import version_statements as sql
 
 
 @pytest.fixture

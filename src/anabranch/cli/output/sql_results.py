@@ -10,7 +10,8 @@ from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.tables import Heading, screen_width, table_lines
 from anabranch.cli.output.text import clean, json_text, plural, short
 from anabranch.frames.output import objects_of
-from anabranch.sql.statements import Explain, GoverningSql, RowWriting, Show, ShowCreate, WritingSql
+from anabranch.sql.statements import GoverningSql, RowWriting, WritingSql
+from anabranch.sql.version_statements import Explain, Show, ShowCreate
 
 if TYPE_CHECKING:
     from anabranch.repo.read.sql_result import SqlResult

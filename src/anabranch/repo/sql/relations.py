@@ -19,7 +19,7 @@ from anabranch.repo.read.table import Table, open_table
 from anabranch.repo.sql.system_names import is_system, system_table, unknown_system
 from anabranch.sql.moments import Moment, Span
 from anabranch.sql.references import Reference
-from anabranch.sql.statements import Argument
+from anabranch.sql.version_statements import Argument
 
 if TYPE_CHECKING:
     from anabranch.engines.engine import Engine

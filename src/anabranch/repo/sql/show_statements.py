@@ -19,7 +19,7 @@ from anabranch.repo.sql.relations import argument_value
 from anabranch.repo.sql.system_listings import column_rows
 from anabranch.repo.sql.system_names import is_system, system_table, unknown_system
 from anabranch.repo.sql.system_relation import Columns, declared, rows_table
-from anabranch.sql.statements import Describe, DescribeHistory, Show, ShowCreate
+from anabranch.sql.version_statements import Describe, DescribeHistory, Show, ShowCreate
 
 if TYPE_CHECKING:
     from anabranch.repo.commit.transaction import Transaction

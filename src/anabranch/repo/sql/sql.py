@@ -25,6 +25,7 @@ from anabranch.repo.sql.plan import plan_query
 from anabranch.repo.sql.relations import SqlPlace
 from anabranch.repo.sql.row_statements import Given
 from anabranch.sql import statements as s
+from anabranch.sql import version_statements as v
 from anabranch.sql.parse import parse_script
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run_script(
 ) -> SqlResult:
     """Run a script and return the last result. Writes are committed, or staged if it contains COMMIT or ROLLBACK."""
     statements = _statements(text)
-    staging = any(isinstance(x, (s.SqlCommit, s.Rollback)) for x in statements)
+    staging = any(isinstance(x, (v.SqlCommit, v.Rollback)) for x in statements)
     session = SqlSession(ctx, on, staging=staging, at=at)
     with _placed(text, statements):
         return session.run(statements, Given(args or {}, frames), message, author)[-1]
@@ -158,20 +159,20 @@ class SqlSession:
 
         commit: Commit | None = None
         match statement:
-            case s.UseBranch(name=name):
+            case v.UseBranch(name=name):
                 self.branch = find_branch(self.ctx, name).name
                 rows = _one(branch=self.branch)
-            case s.SqlCommit(message=words):
+            case v.SqlCommit(message=words):
                 commit = self._commit(words, author)
                 rows = _one(branch=self.branch, commit=commit.hash if commit else None)
-            case s.Rollback():
+            case v.Rollback():
                 staged = working_set(self.ctx, self.branch)
                 if staged is not None:
                     staged.abort()
                 rows = _one(branch=self.branch)
             case s.GoverningSql():
                 rows = govern(self.ctx, statement, self.branch, given.args, author)
-                if isinstance(statement, s.RenameBranch) and statement.old == self.branch:
+                if isinstance(statement, v.RenameBranch) and statement.old == self.branch:
                     self.branch = statement.new
             case _:
                 raise NotImplementedError(_word(statement))
@@ -212,11 +213,11 @@ def _run(place: SqlPlace, statement: s.SqlStatement, given: Given) -> SqlResult:
                 counts = _WRITES[type(statement)](place, statement, given)
             shown = _one(inserted=counts.inserted, updated=counts.updated, deleted=counts.deleted)
             return SqlResult(statement, ctx, _rows=shown, counts=counts)
-        if isinstance(statement, s.Explain):
+        if isinstance(statement, v.Explain):
             return SqlResult(statement, ctx, _rows=_explained(place, statement, given))
         from anabranch.repo.sql.show_statements import show
 
-        assert isinstance(statement, (s.Show, s.ShowCreate, s.Describe, s.DescribeHistory))
+        assert isinstance(statement, (v.Show, v.ShowCreate, v.Describe, v.DescribeHistory))
         with ctx.catalog.one_state():
             return SqlResult(statement, ctx, _rows=show(place.ctx, statement, place.branch, place.at, place.tx))
 
@@ -271,7 +272,7 @@ def _line_of(text: str, statements: Sequence[s.SqlStatement], failed: s.SqlState
     return text.count("\n", 0, at) + 1
 
 
-def _explained(place: SqlPlace, asked: s.Explain, given: Given) -> pa.Table:
+def _explained(place: SqlPlace, asked: v.Explain, given: Given) -> pa.Table:
     plan = plan_query(place, asked.query, given.args, given.frames)
     if plan.proven is None:
         from anabranch.engines.spark import explained

@@ -25,7 +25,8 @@ from anabranch.repo.merge.restore import restore
 from anabranch.repo.merge.revert import revert
 from anabranch.repo.sql.system_relation import declared, rows_table
 from anabranch.repo.upkeep.optimize import optimize
-from anabranch.sql import statements as sql
+from anabranch.sql import version_statements as sql
+from anabranch.sql.statements import GoverningSql
 
 if TYPE_CHECKING:
     from anabranch.repo.merge.conflicts import Conflicts
@@ -49,7 +50,7 @@ _NEXT = "RESOLVE table TAKE ours, theirs or base (or SET column = expression), t
 
 
 def govern(
-    ctx: Context, statement: sql.GoverningSql, branch: str, args: Mapping[str, Any], author: str | None = None
+    ctx: Context, statement: GoverningSql, branch: str, args: Mapping[str, Any], author: str | None = None
 ) -> pa.Table:
     """Run one statement on the current branch and report what it did; `author` signs the commits it makes."""
     run = _RUNS.get(type(statement))
@@ -236,7 +237,7 @@ def _by_table(conflicts: Conflicts) -> dict[str, int]:
     return found
 
 
-_RUNS: dict[type[sql.GoverningSql], Callable[[_GoverningRun, Any], pa.Table]] = {
+_RUNS: dict[type[GoverningSql], Callable[[_GoverningRun, Any], pa.Table]] = {
     sql.CreateBranch: _GoverningRun.create_branch,
     sql.DropBranch: _GoverningRun.drop_branch,
     sql.RenameBranch: _GoverningRun.rename_branch,

@@ -1,0 +1,184 @@
+"""Statements about branches, tags, merges and the past, and those that show what is there, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from anabranch.sql.statements import GoverningSql, ReadingSql
+
+
+@dataclass(frozen=True)
+class CreateBranch(GoverningSql):
+    name: str
+    at: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropBranch(GoverningSql):
+    name: str
+    if_exists: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class RenameBranch(GoverningSql):
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class UseBranch(GoverningSql):
+    name: str
+
+
+@dataclass(frozen=True)
+class CreateTag(GoverningSql):
+    name: str
+    at: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropTag(GoverningSql):
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class SqlCommit(GoverningSql):
+    """COMMIT: publish what is staged."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Rollback(GoverningSql):
+    """ROLLBACK: give up what is staged."""
+
+
+@dataclass(frozen=True)
+class MergeBranch(GoverningSql):
+    sources: tuple[str, ...]
+    into: str | None = None
+    dry_run: bool = False
+    rules: tuple[tuple[str, str], ...] = ()
+    strictness: str | None = None
+    mode: Literal["merge", "squash", "replay"] | None = None
+    ff: Literal["auto", "only", "never"] | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Resolve(GoverningSql):
+    """RESOLVE t TAKE side or SET column = expression, for all conflicts of the table or those of some rows;
+    RESOLVE FILE 'path' TAKE side or CONTENT 'text'."""
+
+    table: str | None
+    take: str | None = None
+    values: tuple[tuple[str, str], ...] = ()
+    where: str | None = None
+    file: str | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True)
+class FinishMerge(GoverningSql):
+    """CONTINUE MERGE: publish a merge whose conflicts are resolved."""
+
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class AbortMerge(GoverningSql):
+    """ABORT MERGE."""
+
+
+@dataclass(frozen=True)
+class Revert(GoverningSql):
+    ref: str
+    parent: int | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class CherryPick(GoverningSql):
+    ref: str
+    parent: int | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class RestoreTable(GoverningSql):
+    table: str
+    to: str
+
+
+@dataclass(frozen=True)
+class ResetBranch(GoverningSql):
+    """RESET BRANCH name TO ref."""
+
+    name: str
+    to: str
+
+
+@dataclass(frozen=True)
+class OptimizeTable(GoverningSql):
+    """OPTIMIZE t: changes its views, not its content."""
+
+    table: str
+
+
+Shown = Literal["branches", "tags", "tables", "namespaces", "log", "status", "conflicts", "columns", "properties"]
+
+
+@dataclass(frozen=True)
+class Show(ReadingSql):
+    """SHOW BRANCHES, TAGS, TABLES, NAMESPACES, LOG, STATUS, COLUMNS …"""
+
+    what: Shown
+    name: str | None = None
+    """The namespace of tables, the ref of a log, the table of columns or properties."""
+    pattern: str | None = None
+    """The pattern of LIKE."""
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class ShowCreate(ReadingSql):
+    """SHOW CREATE TABLE."""
+
+    table: str
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a system table: a text, a number, a parameter, or null."""
+
+    value: str
+    form: Literal["text", "number", "parameter", "null"]
+
+
+@dataclass(frozen=True)
+class Describe(ReadingSql):
+    """DESCRIBE t: columns, types, key, defaults; or DESCRIBE ana.diff('t')."""
+
+    table: str
+    extended: bool = False
+    arguments: tuple[Argument, ...] | None = None
+
+
+@dataclass(frozen=True)
+class DescribeHistory(ReadingSql):
+    """DESCRIBE HISTORY t."""
+
+    table: str
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Explain(ReadingSql):
+    """EXPLAIN of a query: the engine, why, and its plan."""
+
+    query: str
