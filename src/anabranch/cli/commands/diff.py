@@ -13,8 +13,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs_then_tables
 from anabranch.cli.options import TablesLast, make_command
 from anabranch.cli.output.conflicts import goes_on, open_text
-from anabranch.cli.output.pager import pager_option, show_lines
-from anabranch.cli.output.text import emit_json
+from anabranch.cli.output.text import emit_json, pager_option, show_lines
 from anabranch.cli.session import Session
 from anabranch.documents.diff import Wanted, document, file_documents
 from anabranch.errors import NotFound

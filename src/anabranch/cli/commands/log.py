@@ -17,8 +17,7 @@ from anabranch.cli.name_completion import refs_then_tables, tables
 from anabranch.cli.options import TablesLast, make_command
 from anabranch.cli.output.commits import origin_text
 from anabranch.cli.output.graph import Edges, draw, simplify
-from anabranch.cli.output.pager import pager_option, show_lines
-from anabranch.cli.output.text import clean, emit_json, local, paint, short, subject
+from anabranch.cli.output.text import clean, emit_json, local, pager_option, paint, short, show_lines, subject
 from anabranch.cli.session import Session, with_zone
 from anabranch.documents.records import commit_document
 

@@ -10,8 +10,7 @@ import click
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import make_command
 from anabranch.cli.output.commits import origin_text
-from anabranch.cli.output.pager import show_lines
-from anabranch.cli.output.text import emit, emit_json, short, subject
+from anabranch.cli.output.text import emit, emit_json, short, show_lines, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import PROVENANCE, record
 

@@ -10,9 +10,8 @@ import click
 from anabranch.cli.commands.log import find_names, full_text
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import make_command
-from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import clean, emit, emit_json, local, number, short, size
+from anabranch.cli.output.text import clean, emit, emit_json, local, number, short, show_lines, size
 from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
 

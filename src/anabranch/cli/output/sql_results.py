@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output.commits import counts_text
-from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.tables import Heading, screen_width, table_lines
-from anabranch.cli.output.text import clean, json_text, plural, short
+from anabranch.cli.output.text import clean, json_text, plural, short, show_lines
 from anabranch.frames.output import objects_of
 from anabranch.sql.statements import GoverningSql, RowWriting, WritingSql
 from anabranch.sql.version_statements import Explain, Show, ShowCreate

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TextIO
 from unicodedata import category, east_asian_width
+
+import click
 
 from anabranch.frames.json import finite, plain
 from anabranch.model.texts import CONTROLS, TURNS
@@ -161,3 +163,23 @@ def size(size_bytes: int) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+pager_option = click.option("--pager/--no-pager", default=True, help="Whether to use a pager on a terminal (yes).")
+
+
+def show_lines(lines: Iterable[str], *, paged: bool) -> None:
+    """Print lines; on a terminal through a pager, unless declined."""
+    if not paged or looks.pager == "never" or not sys.stdout.isatty():
+        for line in lines:
+            emit(line)
+        return
+    os.environ.setdefault("LESS", "FRX")  # As git does: text that fits the screen is just printed.
+    if looks.pager:
+        os.environ["PAGER"] = looks.pager
+    click.echo_via_pager(_ended(lines), color=colourful(sys.stdout))
+
+
+def _ended(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield f"{line}\n"
