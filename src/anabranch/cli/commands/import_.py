@@ -28,7 +28,6 @@ from anabranch.documents.records import commit_document, counts_document
 from anabranch.errors import AlreadyExists, AnabranchError, InvalidRequest, NotFound, Unavailable
 from anabranch.formats.rules.guesses import delimiter_guess
 from anabranch.formats.rules.text import TextOptions
-from anabranch.frames.input import read_schema_argument
 from anabranch.model.names import check_part
 from anabranch.model.schema import Schema, make_schema
 
@@ -252,6 +251,8 @@ def _whole_schema(request: Request, rows: Any) -> Schema | None:
     """The schema of a new table; columns that --schema leaves out have the types that they were read with."""
     if request.schema is None:
         return None
+    from anabranch.frames.input import read_schema_argument
+
     declared = {column.name.lower(): column for column in read_schema_argument(request.schema)}
     read = {column.name.lower(): column for column in read_schema_argument(rows.schema)}
     if read.keys() <= declared.keys():
