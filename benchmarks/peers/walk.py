@@ -111,22 +111,23 @@ class Walk:
                 spent[name] = min(least, spent[name])
 
     def _time(self, name: str, run: Callable[[], Any], keep: bool = False) -> None:
-        start, busy = time.perf_counter(), processor_seconds()
+        others, busy, start = seconds_of_others(), time.process_time(), time.perf_counter()  # looking takes time, too
         try:
             found = run()
         except NotImplementedError:
             return
-        self.seconds[name], self.processor[name] = time.perf_counter() - start, processor_seconds() - busy
+        self.seconds[name], busy = time.perf_counter() - start, time.process_time() - busy
+        self.processor[name] = busy + seconds_of_others() - others
         told = f"  {name} {self.seconds[name]:.3f} s, of a processor {self.processor[name]:.3f} s"
         print(told, file=sys.stderr, flush=True)
         if keep:
             self.results[name] = found
 
 
-def processor_seconds() -> float:
-    """What this process and those that it started, a JVM above all, have worked so far."""
+def seconds_of_others() -> float:
+    """What processes that this one started, a JVM above all, have worked so far."""
     others = (Path(entry.path) for entry in os.scandir("/proc") if entry.name.isdigit())
-    return time.process_time() + sum(map(_ticks, others)) / os.sysconf("SC_CLK_TCK")
+    return sum(map(_ticks, others)) / os.sysconf("SC_CLK_TCK")
 
 
 def _ticks(process: Path) -> int:
