@@ -19,6 +19,11 @@ def exists(cx: Connection) -> bool:
     return _table(cx) is not None
 
 
+def is_current(cx: Connection) -> bool:
+    """Whether this database holds a store that needs no upgrade."""
+    return bool(_columns(cx, _NAMES[0])) and found_version(cx) == FORMAT_VERSION
+
+
 def found_version(cx: Connection) -> int:
     """Read the format version that the store was written with."""
     found = _fact[facts_table(cx)](cx, {"wanted": ["format_version"]}).scalar()

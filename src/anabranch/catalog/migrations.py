@@ -117,8 +117,7 @@ def upgrade(
     cx: sa.Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS
 ) -> None:
     """Bring the store to the latest version; refuse one that a newer Anabranch wrote."""
-    if cx.dialect.name != "sqlite":  # SQLite has one writer at a time
-        cx.execute(sa.text(f"SELECT pg_advisory_xact_lock({_UPGRADING})"))
+    wait_for_upgrades(cx)
     version = found_version(cx)
     if version > latest:
         message = f"this store has format version {version}, this Anabranch reads up to {latest}"
@@ -131,5 +130,10 @@ def upgrade(
         cx.execute(sa.update(store).where(store.c.key == "format_version").values(value=str(step + 1)))
 
 
+def wait_for_upgrades(cx: sa.Connection) -> None:
+    """Let one opener after the other see which version a store has, so that two upgrade it only once."""
+    if cx.dialect.name != "sqlite":  # SQLite has one writer at a time
+        cx.execute(sa.text(f"SELECT pg_advisory_xact_lock({_UPGRADING})"))
+
+
 _UPGRADING = 4162618327
-"""An advisory lock for upgrades, so that two openers upgrade only once."""

@@ -246,16 +246,22 @@ class Catalog:
         with self.read() as cx:
             return format_version.exists(cx)
 
+    def _need_store(self, cx: Connection) -> None:
+        if not format_version.exists(cx):
+            raise NotFound(f"there is no store at {self._described}", hint="make one first (`ana init`, ab.init)")
+
     def open(self) -> dict[str, str]:
         """Check the store's version, upgrade it if it is older, and return its facts."""
         with self.read() as cx:
-            if not format_version.exists(cx):
-                raise NotFound(f"there is no store at {self._described}", hint="make one first (`ana init`, ab.init)")
-            current = format_version.found_version(cx) == format_version.FORMAT_VERSION
+            current = format_version.is_current(cx)
+            if self._file and not current:
+                self._need_store(cx)
         if not current:
             from anabranch.catalog import migrations
 
             with self.write() as cx:
+                migrations.wait_for_upgrades(cx)  # one under way has the tables under either name
+                self._need_store(cx)
                 migrations.upgrade(cx)
         facts = self.facts()
         if not {"store_id", "objects"} <= facts.keys():
