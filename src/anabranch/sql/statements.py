@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, dataclass_transform
 
 
-@dataclass(frozen=True)
-class SqlStatement:
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class StatementPart:
+    """A value: each of its kinds is a frozen dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class SqlStatement(StatementPart):
     """One statement of a script."""
 
     text: str = field(default="", kw_only=True)
@@ -29,12 +36,10 @@ class GoverningSql(SqlStatement):
 # Rows
 
 
-@dataclass(frozen=True)
 class SqlQuery(ReadingSql):
     """SELECT, VALUES, TABLE, WITH …, FROM …: the text itself."""
 
 
-@dataclass(frozen=True)
 class RowWriting(WritingSql):
     """A statement that writes rows of a table."""
 
@@ -42,7 +47,6 @@ class RowWriting(WritingSql):
     """`WITH x AS (…)` before it: names that its queries may read."""
 
 
-@dataclass(frozen=True)
 class Insert(RowWriting):
     """INSERT INTO or OVERWRITE."""
 
@@ -58,7 +62,6 @@ class Insert(RowWriting):
     """Columns and their values in all rows; OVERWRITE replaces the rows with these values."""
 
 
-@dataclass(frozen=True)
 class Update(RowWriting):
     table: str
     alias: str | None
@@ -66,7 +69,6 @@ class Update(RowWriting):
     where: str | None = None
 
 
-@dataclass(frozen=True)
 class Delete(RowWriting):
     table: str
     alias: str | None = None
@@ -76,8 +78,7 @@ class Delete(RowWriting):
 When = Literal["matched", "not matched", "not matched by source"]
 
 
-@dataclass(frozen=True)
-class MergeClause:
+class MergeClause(StatementPart):
     """One WHEN of a MERGE."""
 
     when: When
@@ -87,7 +88,6 @@ class MergeClause:
     """Columns and expressions; None for `*`, and for a delete."""
 
 
-@dataclass(frozen=True)
 class MergeInto(RowWriting):
     table: str
     alias: str | None
@@ -98,7 +98,6 @@ class MergeInto(RowWriting):
     clauses: tuple[MergeClause, ...]
 
 
-@dataclass(frozen=True)
 class Truncate(WritingSql):
     table: str
 
@@ -106,8 +105,7 @@ class Truncate(WritingSql):
 # Tables and namespaces
 
 
-@dataclass(frozen=True)
-class ColumnText:
+class ColumnText(StatementPart):
     """A column as it is defined."""
 
     name: str
@@ -117,7 +115,6 @@ class ColumnText:
     comment: str | None = None
 
 
-@dataclass(frozen=True)
 class CreateTable(WritingSql):
     table: str
     columns: tuple[ColumnText, ...] = ()
@@ -130,41 +127,34 @@ class CreateTable(WritingSql):
     replace: bool = False
 
 
-@dataclass(frozen=True)
 class DropTable(WritingSql):
     table: str
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
-class Alteration:
+class Alteration(StatementPart):
     """What ALTER TABLE changes."""
 
 
-@dataclass(frozen=True)
 class AddColumns(Alteration):
     columns: tuple[ColumnText, ...]
     if_not_exists: bool = False
 
 
-@dataclass(frozen=True)
 class DropColumns(Alteration):
     names: tuple[str, ...]
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
 class RenameColumn(Alteration):
     old: str
     new: str
 
 
-@dataclass(frozen=True)
 class RenameTable(Alteration):
     name: str
 
 
-@dataclass(frozen=True)
 class AlterColumn(Alteration):
     name: str
     type: str | None = None
@@ -175,68 +165,57 @@ class AlterColumn(Alteration):
     """Empty to remove it."""
 
 
-@dataclass(frozen=True)
 class AddCheck(Alteration):
     name: str
     condition: str
 
 
-@dataclass(frozen=True)
 class DropCheck(Alteration):
     name: str
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
 class SetKey(Alteration):
     """ADD PRIMARY KEY; no columns for DROP PRIMARY KEY."""
 
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class SetProperties(Alteration):
     properties: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
 class UnsetProperties(Alteration):
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class SetComment(Alteration):
     """COMMENT ON a table or namespace; None removes it."""
 
     text: str | None
 
 
-@dataclass(frozen=True)
 class ClusterBy(Alteration):
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class AlterTable(WritingSql):
     table: str
     change: Alteration
 
 
-@dataclass(frozen=True)
 class CreateNamespace(WritingSql):
     name: str
     if_not_exists: bool = False
     properties: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
 class DropNamespace(WritingSql):
     name: str
     if_exists: bool = False
     cascade: bool = False
 
 
-@dataclass(frozen=True)
 class AlterNamespace(WritingSql):
     name: str
     change: SetProperties | UnsetProperties | SetComment | RenameTable

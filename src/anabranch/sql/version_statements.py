@@ -2,63 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from anabranch.sql.statements import GoverningSql, ReadingSql
+from anabranch.sql.statements import GoverningSql, ReadingSql, StatementPart
 
 
-@dataclass(frozen=True)
 class CreateBranch(GoverningSql):
     name: str
     at: str | None = None
     if_not_exists: bool = False
 
 
-@dataclass(frozen=True)
 class DropBranch(GoverningSql):
     name: str
     if_exists: bool = False
     force: bool = False
 
 
-@dataclass(frozen=True)
 class RenameBranch(GoverningSql):
     old: str
     new: str
 
 
-@dataclass(frozen=True)
 class UseBranch(GoverningSql):
     name: str
 
 
-@dataclass(frozen=True)
 class CreateTag(GoverningSql):
     name: str
     at: str | None = None
     if_not_exists: bool = False
 
 
-@dataclass(frozen=True)
 class DropTag(GoverningSql):
     name: str
     if_exists: bool = False
 
 
-@dataclass(frozen=True)
 class SqlCommit(GoverningSql):
     """COMMIT: publish what is staged."""
 
     message: str
 
 
-@dataclass(frozen=True)
 class Rollback(GoverningSql):
     """ROLLBACK: give up what is staged."""
 
 
-@dataclass(frozen=True)
 class MergeBranch(GoverningSql):
     sources: tuple[str, ...]
     into: str | None = None
@@ -70,7 +60,6 @@ class MergeBranch(GoverningSql):
     message: str | None = None
 
 
-@dataclass(frozen=True)
 class Resolve(GoverningSql):
     """RESOLVE t TAKE side or SET column = expression, for all conflicts of the table or those of some rows;
     RESOLVE FILE 'path' TAKE side or CONTENT 'text'."""
@@ -83,39 +72,33 @@ class Resolve(GoverningSql):
     content: str | None = None
 
 
-@dataclass(frozen=True)
 class FinishMerge(GoverningSql):
     """CONTINUE MERGE: publish a merge whose conflicts are resolved."""
 
     message: str | None = None
 
 
-@dataclass(frozen=True)
 class AbortMerge(GoverningSql):
     """ABORT MERGE."""
 
 
-@dataclass(frozen=True)
 class Revert(GoverningSql):
     ref: str
     parent: int | None = None
     message: str | None = None
 
 
-@dataclass(frozen=True)
 class CherryPick(GoverningSql):
     ref: str
     parent: int | None = None
     message: str | None = None
 
 
-@dataclass(frozen=True)
 class RestoreTable(GoverningSql):
     table: str
     to: str
 
 
-@dataclass(frozen=True)
 class ResetBranch(GoverningSql):
     """RESET BRANCH name TO ref."""
 
@@ -123,7 +106,6 @@ class ResetBranch(GoverningSql):
     to: str
 
 
-@dataclass(frozen=True)
 class OptimizeTable(GoverningSql):
     """OPTIMIZE t: changes its views, not its content."""
 
@@ -133,7 +115,6 @@ class OptimizeTable(GoverningSql):
 Shown = Literal["branches", "tags", "tables", "namespaces", "log", "status", "conflicts", "columns", "properties"]
 
 
-@dataclass(frozen=True)
 class Show(ReadingSql):
     """SHOW BRANCHES, TAGS, TABLES, NAMESPACES, LOG, STATUS, COLUMNS …"""
 
@@ -145,22 +126,19 @@ class Show(ReadingSql):
     limit: int | None = None
 
 
-@dataclass(frozen=True)
 class ShowCreate(ReadingSql):
     """SHOW CREATE TABLE."""
 
     table: str
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(StatementPart):
     """An argument of a system table: a text, a number, a parameter, or null."""
 
     value: str
     form: Literal["text", "number", "parameter", "null"]
 
 
-@dataclass(frozen=True)
 class Describe(ReadingSql):
     """DESCRIBE t: columns, types, key, defaults; or DESCRIBE ana.diff('t')."""
 
@@ -169,7 +147,6 @@ class Describe(ReadingSql):
     arguments: tuple[Argument, ...] | None = None
 
 
-@dataclass(frozen=True)
 class DescribeHistory(ReadingSql):
     """DESCRIBE HISTORY t."""
 
@@ -177,7 +154,6 @@ class DescribeHistory(ReadingSql):
     limit: int | None = None
 
 
-@dataclass(frozen=True)
 class Explain(ReadingSql):
     """EXPLAIN of a query: the engine, why, and its plan."""
 
