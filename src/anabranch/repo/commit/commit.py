@@ -102,21 +102,9 @@ def keep_draft_readable(ctx: Context, branch: str, draft: Draft) -> None:
 def _publication(
     ctx: Context, start: Start, content: Content, verb: str, open_commit: tuple[str, int] | None
 ) -> Publication:
-    return Publication(
-        ctx.record.id,
-        start.branch,
-        (start.parent,),
-        CommitId(new_id("k")) if open_commit is None else commit_id_of(open_commit[0]),
-        start.author,
-        start.message,
-        start.started_at,
-        start.provenance,
-        verb,
-        content,
-        start.creates_branch,
-        open_commit,
-        facts=start.facts,
-    )
+    id_ = CommitId(new_id("k")) if open_commit is None else commit_id_of(open_commit[0])
+    place, said = (ctx.record.id, start.branch, (start.parent,), id_), start.said
+    return Publication(*place, **said, verb=verb, content=content, open_commit=open_commit)
 
 
 def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
@@ -269,11 +257,8 @@ def _onto(
         raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=tables, found=head.hash)
     log.debug("branch %s moved to %s; the commit goes on it", name, head.hash)
     content, draft = on_top(publication.content, draft, concurrent)
-    return _reparented(replace(publication, content=content), found, head), draft
-
-
-def _reparented(publication: Publication, branch: BranchHead, head: CommitHead) -> Publication:
-    return replace(publication, branch=branch, parents=(head, *publication.parents[1:]), creates_branch=False)
+    moved = replace(publication, content=content)
+    return replace(moved, branch=found, parents=(head, *publication.parents[1:]), creates_branch=False), draft
 
 
 class CommitBlock:

@@ -290,7 +290,7 @@ def start(ctx: Context, asked: CommitRequest, parent: str | None = None, *, work
             facts=check_facts(asked.facts),
         )
         open_commits.insert(cx, ctx.record.id, record)
-        return OpenCommit(ctx, _start(cx, record, head, creates), record)
+        return OpenCommit(ctx, _start(cx, record, head), record)
 
 
 def list_open(ctx: Context) -> list[OpenCommit]:
@@ -347,24 +347,13 @@ def _reopen(ctx: Context, cx: Connection, record: OpenRecord) -> OpenCommit:
     found = branches.find(cx, ctx.record.id, record.branch)
     id_ = found.id if found else BranchId(new_id("b"))
     head = BranchHead(record.branch, id_, record.parent)
-    return OpenCommit(ctx, _start(cx, record, head, record.creates_branch), record).load(cx)
+    return OpenCommit(ctx, _start(cx, record, head), record).load(cx)
 
 
-def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) -> Start:
-    clock = history.clock(cx, record.parent)
-    return Start(
-        head,
-        history.known_head(cx, record.parent),
-        clock,
-        record.message,
-        record.author,
-        record.started_at,
-        record.provenance,
-        record.strict,
-        False,
-        creates,
-        record.facts,
-    )
+def _start(cx: Connection, record: OpenRecord, head: BranchHead) -> Start:
+    names = ("message", "author", "started_at", "provenance", "strict", "creates_branch", "facts")
+    said: dict[str, Any] = {name: getattr(record, name) for name in names}
+    return Start(head, history.known_head(cx, record.parent), history.clock(cx, record.parent), **said)
 
 
 def _document(thing: ThingDraft) -> dict[str, Any]:

@@ -51,3 +51,9 @@ class Start:
     allow_empty: bool = False
     creates_branch: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What the commit takes over from its start, by name."""
+        names = ("author", "message", "started_at", "provenance", "creates_branch", "facts")
+        return {name: getattr(self, name) for name in names}

@@ -50,24 +50,11 @@ def publish_content(
     if content.is_empty and not options.allow_empty:
         ctx.discard(merged.made)
         return None
-    id_, started = CommitId(new_id("k")), ctx.catalog.now() if says.started_at is None else says.started_at
+    said = {**vars(says), **{name: getattr(options, name) for name in ("open_merge", "line_of", "starts_line")}}
+    said["started_at"] = ctx.catalog.now() if says.started_at is None else says.started_at
     attempts.written = merged.made
-    attempts.publication = publication = Publication(
-        ctx.record.id,
-        target.branch,
-        merged.parents,
-        id_,
-        says.author,
-        says.message,
-        started,
-        says.provenance,
-        verb,
-        content,
-        open_merge=options.open_merge,
-        line_of=options.line_of,
-        starts_line=options.starts_line,
-        facts=says.facts,
-    )
+    place = (ctx.record.id, target.branch, merged.parents, CommitId(new_id("k")))
+    attempts.publication = publication = Publication(*place, verb=verb, content=content, **said)
     try:
         with publish_found_out(ctx, publication) as published, ctx.catalog.write() as cx:
             made = publish_checked(ctx, cx, publication, published)

@@ -91,10 +91,8 @@ class _Copying:
                 described = commits.describe(cx, [position])[0]
                 before = history.parent(cx, position, 1)
             assert before is not None
-            what, says = (
-                f"{self.verb} of {short(described)}",
-                (described.message, described.author, self.verb, (described.hash,)),
-            )
+            what = f"{self.verb} of {short(described)}"
+            says = (described.message, described.author, self.verb, (described.hash,))
             asked = Picked(before, position, what, *says, self.how, branch, not self.made, self.where)
             commit = pick(self.ctx, self.to, asked)
             self.done.append(position)
