@@ -9,7 +9,7 @@ import click
 
 from anabranch.cli.failures import CONFLICTS, BadUsage
 from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, next_steps
-from anabranch.cli.output.text import emit, emit_json, paint, plural, short, subject
+from anabranch.cli.output.text import emit, emit_json, paint, plural, short, show_lines, subject
 from anabranch.cli.session import Session
 from anabranch.cli.staging import report_commits
 from anabranch.errors import InvalidRequest, MergeConflict
@@ -62,8 +62,7 @@ def go_on(session: Session, verb: str, branch: str, way: str) -> None:
     if way == "skip":
         with session.progress("going on"):
             kept.skip()
-        for line in () if session.json else _saved_lines(kept):
-            emit(line)
+        show_lines(() if session.json else _saved_lines(kept))
     end(session, kept, f"nothing was left to change on {branch}")
 
 
@@ -109,8 +108,6 @@ def _report_conflicts(session: Session, kept: OpenSequence, error: MergeConflict
         emit_json({**facts, "conflicts": conflicts_document(conflicts)})
         return
     emit(paint(f"{error.message.partition(':')[0]}: {plural(conflicts.count(), 'conflict')}.", "yellow"))
-    for line in conflict_lines(conflicts):
-        emit(paint(line, "red"))
+    show_lines(paint(line, "red") for line in conflict_lines(conflicts))
     emit(f"{made} made, {left} left; {kept.into} moves when all are made.")
-    for line in next_steps(conflicts, kept.into, session.branch, kept.verb):
-        emit(line)
+    show_lines(next_steps(conflicts, kept.into, session.branch, kept.verb))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli import remembered as state
-from anabranch.cli.output.text import clean, emit, emit_json, looks
+from anabranch.cli.output.text import clean, emit_json, looks, show_lines
 from anabranch.cli.preferences import preferred
 from anabranch.errors import AlreadyExists, AnabranchError, InvalidRequest, NotFound, Unavailable
 from anabranch.model.addresses import masked, read_address
@@ -186,12 +186,16 @@ class Session:
 
     def tell(self, document: dict[str, Any], *said: str | Iterable[str]) -> None:
         """Print what came of a command: the document with --json, else a line or lines of text."""
-        if self.json:
-            emit_json(document)
+        if self.told(document):
             return
         for part in said:
-            for line in [part] if isinstance(part, str) else part:
-                emit(line)
+            show_lines([part] if isinstance(part, str) else part)
+
+    def told(self, document: dict[str, Any]) -> bool:
+        """Print the document with --json; tell whether that was done."""
+        if self.json:
+            emit_json(document)
+        return self.json
 
     def hint_for(self, error: AnabranchError) -> str | None:
         """The error's own hint in terms of the command line; another, if the current branch itself is gone."""

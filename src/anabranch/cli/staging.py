@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output.commits import commit_line, counts_text
-from anabranch.cli.output.text import clean, columns, emit, emit_json, number
+from anabranch.cli.output.text import clean, columns, emit, number, show_lines
 from anabranch.documents.records import commit_document
 from anabranch.errors import BranchMoved
 from anabranch.model.files import FILES_SHOWN
@@ -81,8 +81,7 @@ def _recounted(what: dict[str, Any], change: TableChange | None) -> dict[str, An
 def report_commits(session: Session, branch: str, made: list[Commit], nothing: str) -> None:
     """Print new commits and what they did; or why there are none."""
     session.exit_code = 0 if made else NOTHING
-    if session.json:
-        emit_json({"branch": branch, "commits": [commit_document(commit) for commit in made]})
+    if session.told({"branch": branch, "commits": [commit_document(commit) for commit in made]}):
         return
     if not made:
         emit(nothing)
@@ -97,5 +96,4 @@ def show_commit(session: Session, branch: str, commit: Commit) -> None:
     files = session.repo.diff(commit.parents[0], commit.hash).files.counts() if commit.parents else {}
     if files:
         rows.append((FILES_SHOWN, ", ".join(f"{number(count)} {word}" for word, count in files.items())))
-    for line in columns(rows):
-        emit(f"  {line}")
+    show_lines(f"  {line}" for line in columns(rows))

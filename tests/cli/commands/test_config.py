@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.cli.output import pager
+from anabranch.cli.output import text
 from anabranch.cli.output.text import looks
 from anabranch.cli.preferences import user_file
 from tests.cli.conftest import Ana
@@ -76,10 +76,10 @@ def test_the_pager_is_the_one_that_is_set(
     shop("status")
     assert looks.pager == "never"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr(pager.click, "echo_via_pager", lambda lines, color: print("paged", *lines))
-    pager.show_lines(["one"], paged=True)
+    monkeypatch.setattr(text.click, "echo_via_pager", lambda lines, color: print("paged", *lines))
+    text.show_lines(["one"], paged=True)
     looks.pager = "more"
-    pager.show_lines(["two"], paged=True)
+    text.show_lines(["two"], paged=True)
     assert capsys.readouterr().out == "one\npaged two\n\n"
 
 

@@ -55,9 +55,9 @@ def make_branch(session: Session, name: str, at: str | None) -> None:
 def _list(session: Session, verbose: bool) -> None:
     found = session.repo.branches()
     said = {b.commit: session.repo.show(b.commit).message for b in found} if verbose else {}
-    if session.json:
-        described = [{"message": said[b.commit]} if verbose else {} for b in found]
-        emit_json({"branches": [branch_document(b, session.branch) | t for b, t in zip(found, described, strict=True)]})
+    described = [{"message": said[b.commit]} if verbose else {} for b in found]
+    documents = [branch_document(b, session.branch) | more for b, more in zip(found, described, strict=True)]
+    if session.told({"branches": documents}):
         return
     cells = [(b.name, short(b.commit), *([subject(said[b.commit])] if verbose else [])) for b in found]
     for branch, line in zip(found, columns(cells), strict=True):

@@ -10,7 +10,7 @@ from anabranch.cli.commands.history import key_of
 from anabranch.cli.name_completion import columns, refs, tables
 from anabranch.cli.options import make_command, names
 from anabranch.cli.output.tables import Heading, Styled, print_table
-from anabranch.cli.output.text import emit, emit_json, plural
+from anabranch.cli.output.text import emit, plural
 from anabranch.cli.session import Session
 
 _STYLES = {"insert": "green", "delete": "red", "update_preimage": "dim", "update_postimage": "yellow"}
@@ -47,8 +47,7 @@ def command(
             feed = session.repo.changes(table, start, end, key=wanted, **chosen)
         rows = feed.rows()
     shown, more = rows[:limit], len(rows) > limit
-    if session.json:
-        emit_json({"table": table, "since": start, "to": end, "rows": shown, "more": more})
+    if session.told({"table": table, "since": start, "to": end, "rows": shown, "more": more}):
         return
     if shown:
         order = sorted(shown[0], key=lambda name: name not in _FIRST)  # What does not fit is cut at the end.

@@ -10,7 +10,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import make_command, paragraphs
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.conflicts import goes_on
-from anabranch.cli.output.text import clean, columns, emit, emit_json
+from anabranch.cli.output.text import clean, columns, emit, emit_json, show_lines
 from anabranch.cli.sequences import end
 from anabranch.cli.session import Session, with_zone
 from anabranch.cli.staging import NOTHING, counted_in, publish, staged_documents
@@ -87,8 +87,8 @@ def _report(session: Session, made: Commit | None, staged: list[dict[str, Any]],
             emit(f"A {waiting.verb} is open; {goes_on(waiting.verb)}.")
     else:
         emit(commit_line(session.branch, made))
-        for line in columns(_whole(session, made) if amend else _rows(counted_in(session, made, staged))):
-            emit(f"  {line}")
+        rows = _whole(session, made) if amend else _rows(counted_in(session, made, staged))
+        show_lines(f"  {line}" for line in columns(rows))
 
 
 def _rows(staged: list[dict[str, Any]]) -> list[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from anabranch.cli import preferences
 from anabranch.cli import remembered as state
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import clean, columns, emit, emit_json
+from anabranch.cli.output.text import clean, columns
 from anabranch.cli.preferences import Preference
 from anabranch.cli.session import Session
 from anabranch.errors import InvalidRequest, NotFound
@@ -74,10 +74,7 @@ def _list(session: Session) -> None:
 def _show(session: Session, name: str) -> None:
     found = next(p for p in _in_force(session) if p.name == name)
     session.exit_code = 0 if found.value else UNSET
-    if session.json:
-        emit_json(vars(found))
-    elif found.value:
-        emit(clean(found.value))
+    session.tell(vars(found), clean(found.value) if found.value else ())
 
 
 def _change(session: Session, name: str, value: str | None, everywhere: bool) -> None:

@@ -10,7 +10,7 @@ from anabranch.cli.name_completion import branches, tables
 from anabranch.cli.options import make_command
 from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, goes_on, next_steps, thing_text
 from anabranch.cli.output.tables import Heading, cell, fits_whole, key_line, print_table, screen_width
-from anabranch.cli.output.text import clean, cut, emit, emit_json, plural, width_of
+from anabranch.cli.output.text import clean, cut, emit, emit_json, plural, show_lines, width_of
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
     else:
         what = f"{plural(conflicts.count(), 'conflict')} of {clean(', '.join(kept.sources))} with {branch}"
         emit(f"{what}:")
-        for line in conflict_lines(conflicts):
-            emit(line)
-        for line in next_steps(conflicts, branch, session.branch, kept.verb):
-            emit(line)
+        show_lines([*conflict_lines(conflicts), *next_steps(conflicts, branch, session.branch, kept.verb)])
 
 
 def _show(session: Session, kept: OpenConflicts, table: str, limit: int) -> None:
@@ -96,8 +93,8 @@ def _stand_up(rows: list[dict[str, Any]]) -> None:
     width = screen_width()
     for row in rows:
         key, what = key_line(row["key"]), f"{clean(row['column'] or 'whole row')} ({row['kind']})"
-        for line in [f"{key}: {what}"] if width_of(f"{key}: {what}") <= width else [cut(key, _KEY_LINES * width), what]:
-            emit(line)
+        fits = width_of(f"{key}: {what}") <= width
+        show_lines([f"{key}: {what}"] if fits else [cut(key, _KEY_LINES * width), what])
         for side in ("base", "ours", "theirs"):
             emit(cut(f"  {side:<6}  {cell(_side(row[side], row['column']), width)}", width))
 

@@ -12,7 +12,19 @@ import click
 from anabranch.cli.name_completion import files, refs
 from anabranch.cli.options import CommandGroup
 from anabranch.cli.output.diff_text import COLOURS, file_lines
-from anabranch.cli.output.text import clean, columns, emit, emit_json, local, number, paint, plural, short, subject
+from anabranch.cli.output.text import (
+    clean,
+    columns,
+    emit,
+    emit_json,
+    local,
+    number,
+    paint,
+    plural,
+    short,
+    show_lines,
+    subject,
+)
 from anabranch.cli.session import Session
 from anabranch.cli.staging import NO_COMMIT, Writing, show_commit, staged_documents, writing
 from anabranch.documents.records import commit_document
@@ -220,14 +232,10 @@ def list_(session: Session, path: str, at: str | None, recursive: bool) -> None:
 
     tree = opened(session, at)
     found = tree.glob(path) if has_wildcard(path) else list(tree.walk(path)) if recursive else tree.list(path)
-    if session.json:
-        emit_json({"ref": session.ref(at), "path": path, "files": [document(stat) for stat in found]})
-        return
-    if not found:
-        emit("There are no files.")
-        return
-    for line in columns([_listed(stat) for stat in found]):
-        emit(line)
+    session.tell(
+        {"ref": session.ref(at), "path": path, "files": [document(stat) for stat in found]},
+        columns([_listed(stat) for stat in found]) if found else "There are no files.",
+    )
 
 
 def _listed(stat: FileStat) -> tuple[str, str, str]:
@@ -249,15 +257,13 @@ def stat(session: Session, path: str, at: str | None, since: str | None) -> None
     """
     found = opened(session, at).stat(path, session.ref(since) if since else None)
     described = {**document(found), "whole": found.whole}
-    if session.json:
-        emit_json(described)
+    if session.told(described):
         return
     if found.mode is not None:
         described["mode"] = f"{found.mode:o}"
     if since is None:
         del described["whole"]
-    for line in columns([(name, clean(str(value))) for name, value in described.items() if value not in (None, {})]):
-        emit(line)
+    show_lines(columns([(name, clean(str(value))) for name, value in described.items() if value not in (None, {})]))
 
 
 @command.command("diff")
@@ -278,8 +284,7 @@ def diff(session: Session, before: str, after: str | None, text: bool) -> None:
     if session.json:
         emit_json({"files": found.rows()})
         return
-    for line in file_lines(found, text=text):
-        emit(line)
+    show_lines(file_lines(found, text=text))
     if not len(found):
         emit("No file differs.")
 
@@ -298,9 +303,8 @@ def history(session: Session, path: str, at: str | None, limit: int | None) -> N
     """
     ref = session.ref(at)
     found = session.repo.history(file=path, at=ref, limit=limit)
-    if session.json:
-        described = [{"commit": commit_document(e.commit), "change": e.change, "size": _after(e.after)} for e in found]
-        emit_json({"path": path, "ref": ref, "entries": described})
+    described = [{"commit": commit_document(e.commit), "change": e.change, "size": _after(e.after)} for e in found]
+    if session.told({"path": path, "ref": ref, "entries": described}):
         return
     for e in found:
         size = "" if e.after is None else f", {_size(e.after.size)}"

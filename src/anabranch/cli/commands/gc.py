@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from anabranch.cli.options import make_command
-from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import emit, emit_json, number, size
+from anabranch.cli.output.tables import Heading, drawn
+from anabranch.cli.output.text import number, size
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
@@ -63,18 +64,15 @@ def command(session: Session, dry_run: bool, grace: str, keep: str, reflog: str)
     """
     with session.progress("collecting"):
         found = session.repo.gc(dry_run=dry_run, grace=grace, keep=keep, reflog=reflog)
-    if session.json:
-        emit_json({**asdict(found), "size_bytes": found.size_bytes, "later_bytes": found.later_bytes})
-        return
-    _print(found)
+    facts = {**asdict(found), "size_bytes": found.size_bytes, "later_bytes": found.later_bytes}
+    session.tell(facts, _lines(found))
 
 
-def _print(found: Collected) -> None:
+def _lines(found: Collected) -> Iterator[str]:
     headings = (Heading("what"), *(Heading(name, right=True) for name in ("count", "size", "later")))
     rows = [(_WHAT[g.kind], number(g.count), size(g.size_bytes), size(g.later_bytes)) for g in found.garbage]
-    print_table(headings, rows)
+    yield from drawn(headings, rows)
     verb = "would free" if found.dry_run else "freed"
     later = f"; {size(found.later_bytes)} more after the time of grace" if found.later_bytes else ""
-    emit(f"{verb} {size(found.size_bytes)}{later}")
-    for note in found.notes:
-        emit(note)
+    yield f"{verb} {size(found.size_bytes)}{later}"
+    yield from found.notes

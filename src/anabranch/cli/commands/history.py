@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +10,7 @@ import click
 from anabranch.cli.name_completion import refs, tables
 from anabranch.cli.options import make_command
 from anabranch.cli.output.commits import counts_text
-from anabranch.cli.output.text import clean, columns, emit, emit_json, local, paint, short, subject
+from anabranch.cli.output.text import clean, columns, local, paint, short, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
 
@@ -40,12 +40,8 @@ def command(session: Session, table: str, key: tuple[str, ...], at: str | None, 
     with session.progress(f"reading the history of {table}"), session.repo.one_state():
         wanted = key_of(session, table, ref, key)
         found: Any = session.repo.history(table, wanted, at=ref, **chosen)
-    if session.json:
-        emit_json({"table": table, "ref": ref, "entries": [_document(entry) for entry in found]})
-    elif wanted is None:
-        _report_table(found)
-    else:
-        _report_row(found)
+    facts = {"table": table, "ref": ref, "entries": [_document(entry) for entry in found]}
+    session.tell(facts, _table_lines(found) if wanted is None else _row_lines(found))
 
 
 def key_of(session: Session, table: str, ref: str, given: tuple[str, ...]) -> dict[str, Any] | None:
@@ -61,7 +57,7 @@ def _document(entry: RowHistoryEntry | TableHistoryEntry) -> dict[str, Any]:
     return {**vars(entry), "commit": commit_document(entry.commit)}
 
 
-def _report_table(found: Sequence[TableHistoryEntry]) -> None:
+def _table_lines(found: Sequence[TableHistoryEntry]) -> list[str]:
     rows = [
         (
             short(e.commit.hash),
@@ -73,21 +69,19 @@ def _report_table(found: Sequence[TableHistoryEntry]) -> None:
         )
         for e in found
     ]
-    for line in columns(rows) if rows else ["no commit touched it"]:
-        emit(line)
+    return columns(rows) if rows else ["no commit touched it"]
 
 
-def _report_row(found: Sequence[RowHistoryEntry]) -> None:
+def _row_lines(found: Sequence[RowHistoryEntry]) -> Iterator[str]:
     """A line for each commit, and below what it did to the row."""
     from anabranch.cli.output.tables import cell
 
     for entry in found:
         commit = entry.commit
-        head = f"{short(commit.hash)}  {local(commit.finished_at)}  {clean(commit.author)}  {subject(commit.message)}"
-        emit(head)
+        yield f"{short(commit.hash)}  {local(commit.finished_at)}  {clean(commit.author)}  {subject(commit.message)}"
         before, after = entry.before or {}, entry.after or {}
         parts = [f"{clean(n)}: {cell(before.get(n))} → {cell(after.get(n))}" for n in entry.columns]
         parts = parts or [f"{clean(name)}: {cell(value)}" for name, value in (after or before).items()]
-        emit("  " + paint(f"{entry.change}  {', '.join(parts)}", _COLOURS[entry.change]))
+        yield "  " + paint(f"{entry.change}  {', '.join(parts)}", _COLOURS[entry.change])
     if not found:
-        emit("no commit touched this row")
+        yield "no commit touched this row"

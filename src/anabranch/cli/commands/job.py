@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from anabranch.cli.options import CommandGroup
-from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import clean, emit, emit_json, local, number, paint
+from anabranch.cli.output.tables import Heading, drawn, print_table
+from anabranch.cli.output.text import clean, emit, local, number, paint, show_lines
 from anabranch.cli.session import Session
 
 _job = click.argument("job", metavar="JOB")
@@ -40,17 +40,12 @@ def ls(session: Session, name: str | None, limit: int) -> None:
     finished_at).
     """
     found = session.repo.jobs(name, limit=limit)
-    if session.json:
-        emit_json({"jobs": found})
-        return
-    if not found:
-        emit("No job was run yet; repo.job(…).run() runs one.")
-        return
     names = ("id", "name", "state", "shards", "output", "started")
     rows = [
         (j["id"][:_ID_SHOWN], j["name"], j["state"], _shards(j), j["output"], local(j["started_at"])) for j in found
     ]
-    print_table([Heading(name, right=name == "shards") for name in names], rows)
+    table = drawn([Heading(name, right=name == "shards") for name in names], rows)
+    session.tell({"jobs": found}, table if found else "No job was run yet; repo.job(…).run() runs one.")
 
 
 @command.command("show")
@@ -64,11 +59,9 @@ def show(session: Session, job: str) -> None:
     JSON: job (as in ls, with inputs, options and shards: list of shard, state, attempts, inputs, counts, error).
     """
     found = session.repo.find_job(job)
-    if session.json:
-        emit_json({"job": found})
+    if session.told({"job": found}):
         return
-    for line in _about(found):
-        emit(line)
+    show_lines(_about(found))
     shards = found["shards"]
     chosen = sorted(shards, key=lambda s: (s["state"] == "finished", s["shard"]))[:_SHOWN]
     if chosen:
@@ -91,8 +84,7 @@ def logs(session: Session, job: str) -> None:
     """
     found = [_said(s) for s in session.repo.find_job(job)["shards"]]
     described = [s for s in found if s["lines"] or s["error"]]
-    if session.json:
-        emit_json({"logs": described})
+    if session.told({"logs": described}):
         return
     if not described:
         emit("No shard said anything.")
@@ -119,9 +111,8 @@ def resume(session: Session, job: str) -> None:
     """
     with session.progress(f"resuming {job}"):
         done = session.repo.resume_job(job)
-    if session.json:
-        counts = {"shards": done.shards, "resumed": done.resumed, "rows": done.rows, "files": done.files}
-        emit_json({"id": done.id, "name": done.name, "commit": done.commit.hash, "reused": done.reused, **counts})
+    counts = {"shards": done.shards, "resumed": done.resumed, "rows": done.rows, "files": done.files}
+    if session.told({"id": done.id, "name": done.name, "commit": done.commit.hash, "reused": done.reused, **counts}):
         return
     if done.reused:
         emit(f"{clean(done.name)} was published already, as {done.commit.hash[:10]}")

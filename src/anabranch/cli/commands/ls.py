@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import emit, emit_json, number
+from anabranch.cli.output.text import number
 from anabranch.cli.session import Session
 from anabranch.repo.commit.draft_listing import state_of
 
@@ -47,10 +48,7 @@ def command(session: Session, ref: str | None, namespace: str | None) -> None:
         if ref is None:
             _stage(found, session.working_set(), namespace)
     listed = [found[name] for name in sorted(found)]
-    if session.json:
-        emit_json({"ref": at, "tables": [vars(table) for table in listed]})
-    else:
-        _print(listed)
+    session.tell({"ref": at, "tables": [vars(table) for table in listed]}, _lines(listed))
 
 
 def _stage(found: dict[str, Listed], opened: OpenCommit | None, namespace: str | None) -> None:
@@ -65,15 +63,15 @@ def _stage(found: dict[str, Listed], opened: OpenCommit | None, namespace: str |
             found[name] = Listed(name, table.count(), len(table.schema), table.key, state_of(what))
 
 
-def _print(listed: list[Listed]) -> None:
+def _lines(listed: list[Listed]) -> Iterator[str]:
     if not listed:
-        emit("There are no tables.")
+        yield "There are no tables."
         return
-    from anabranch.cli.output.tables import Heading, print_table
+    from anabranch.cli.output.tables import Heading, drawn
 
     staged = any(table.staged for table in listed)
     headings = [Heading("table"), Heading("rows", right=True), Heading("columns", right=True), Heading("key")]
-    print_table([*headings, *([Heading("staged")] if staged else [])], [_row(table, staged) for table in listed])
+    yield from drawn([*headings, *([Heading("staged")] if staged else [])], [_row(table, staged) for table in listed])
 
 
 def _row(table: Listed, staged: bool) -> list[Any]:

@@ -11,7 +11,7 @@ from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import make_command, paragraphs, rules, side_of
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.conflicts import STRICTNESSES, conflict_lines, conflicts_document, next_steps
-from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, plural, short
+from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, plural, short, show_lines
 from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
 from anabranch.errors import AnabranchError, MergeConflict
@@ -191,15 +191,13 @@ def _report_conflicts(session: Session, kept: OpenMerge) -> None:
     what = f"The merge of {clean(', '.join(kept.sources))} into {kept.into} is open"
     emit(paint(f"{what}: {plural(conflicts.count(), 'conflict')}.", "yellow"))
     _emit_conflicts(conflicts)
-    for line in next_steps(conflicts, kept.into, session.branch):
-        emit(line)
+    show_lines(next_steps(conflicts, kept.into, session.branch))
 
 
 def _emit_conflicts(conflicts: Conflicts) -> None:
-    for line in conflict_lines(conflicts):
-        emit(paint(line, "red"))
+    show_lines(paint(line, "red") for line in conflict_lines(conflicts))
 
 
 def _emit_counts(counts: dict[str, dict[str, int]]) -> None:
-    for line in columns([(clean(name), counts_text(found)) for name, found in counts.items()]):
-        emit(f"  {line}")
+    rows = [(clean(name), counts_text(found)) for name, found in counts.items()]
+    show_lines(f"  {line}" for line in columns(rows))

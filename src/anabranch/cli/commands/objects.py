@@ -10,8 +10,8 @@ import click
 
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import CommandGroup
-from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import emit_json, number, plural, size
+from anabranch.cli.output.tables import Heading, drawn
+from anabranch.cli.output.text import number, plural, size
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
@@ -44,12 +44,10 @@ def list_(session: Session, table: str | None, at: str | None) -> None:
     JSON: objects (list of id, name, kind, row_count, size_bytes, sha256, where, here).
     """
     found = _found(session, table, at)
-    if session.json:
-        emit_json({"objects": [asdict(o) for o in found]})
-        return
-    headings = (Heading("object"), Heading("of"), Heading("kind"), Heading("rows", right=True))
+    names = ("object", "of", "kind", "rows", "size", "here")
+    headings = [Heading(name, right=name in ("rows", "size")) for name in names]
     rows = [(o.id, o.name, o.kind, number(o.row_count), size(o.size_bytes), "yes" if o.here else "no") for o in found]
-    print_table((*headings, Heading("size", right=True), Heading("here")), rows)
+    session.tell({"objects": [asdict(o) for o in found]}, drawn(headings, rows))
 
 
 @command.command("where")

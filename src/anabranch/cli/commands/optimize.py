@@ -9,8 +9,8 @@ import click
 
 from anabranch.cli.name_completion import refs, tables
 from anabranch.cli.options import make_command
-from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import emit_json, number, size
+from anabranch.cli.output.tables import Heading, drawn
+from anabranch.cli.output.text import number, size
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
@@ -35,12 +35,9 @@ def command(session: Session, tables: tuple[str, ...], on: str | None) -> None:
     with session.progress("optimizing"):
         names = tables or tuple(t.name for t in session.repo.tables(at))
         done = [session.repo.optimize(name, on=at) for name in names]
-    if session.json:
-        emit_json({"tables": [asdict(one) for one in done]})
-        return
     numbers = ("kept", "rewritten", "rows", "objects", "size")
     headings = [Heading("table"), Heading("view"), *(Heading(name, right=True) for name in numbers)]
-    print_table(headings, [_row(one) for one in done])
+    session.tell({"tables": [asdict(one) for one in done]}, drawn(headings, [_row(one) for one in done]))
 
 
 def _row(one: Optimized) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ import click
 
 from anabranch.cli.failures import BadUsage, report
 from anabranch.cli.options import CommandGroup
-from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import clean, emit, emit_json, local, number, paint
+from anabranch.cli.output.tables import Heading, drawn
+from anabranch.cli.output.text import clean, emit, local, number, paint
 from anabranch.cli.session import Session
 from anabranch.errors import AlreadyExists, AnabranchError
 
@@ -95,7 +95,7 @@ def run_(
             on=_output(session, pipeline, on),
             full_refresh=chosen,
             author=session.author,
-            notify=lambda step: None if session.json else _show_step(step),
+            notify=lambda step: None if session.json else emit(_step_line(step)),
         )
     _show(session, done)
 
@@ -119,11 +119,7 @@ def dry_run(
 
     pipeline, chosen = _load(session, spec), _chosen(full_refresh, full_refresh_all)
     done = run(session.repo, pipeline, on=_output(session, pipeline, on), full_refresh=chosen, dry_run=True)
-    if session.json:
-        emit_json(_document(done))
-        return
-    for step in done.steps:
-        _show_step(step)
+    session.tell(_document(done), map(_step_line, done.steps))
 
 
 @command.command("watch")
@@ -159,7 +155,7 @@ def watch_(session: Session, spec: str | None, on: str | None, every_seconds: fl
             on=_output(session, pipeline, on),
             every_seconds=every_seconds,
             notify=notify,
-            notify_step=lambda step: None if session.json else _show_step(step),
+            notify_step=lambda step: None if session.json else emit(_step_line(step)),
             author=session.author,
         )
     except KeyboardInterrupt as interrupt:
@@ -178,15 +174,9 @@ def status(session: Session, limit: int) -> None:
     JSON: runs (list of pipeline, run, state, output, branch, commit, error, started_at, finished_at, steps).
     """
     found = session.repo.runs(limit=limit)
-    if session.json:
-        emit_json({"runs": found})
-        return
-    if not found:
-        emit("No pipeline was run yet.")
-        return
     headings = [Heading(name, right=name == "run") for name in ("pipeline", "run", "state", "output", "started")]
     rows = [(r["pipeline"], str(r["run"]), r["state"], r["output"], local(r["started_at"])) for r in found]
-    print_table(headings, rows)
+    session.tell({"runs": found}, drawn(headings, rows) if found else "No pipeline was run yet.")
 
 
 @command.command("logs")
@@ -201,8 +191,7 @@ def logs(session: Session, pipeline: str | None, run: int | None) -> None:
     JSON: run (as in status, with expectations).
     """
     found = session.repo.find_run(pipeline, run)
-    if session.json:
-        emit_json({"run": found})
+    if session.told({"run": found}):
         return
     emit(f"run {found['run']} of {clean(found['pipeline'])}: {found['state']}, output {clean(found['output'])}")
     for step in found["steps"]:
@@ -228,10 +217,8 @@ def graph(session: Session, spec: str | None, mermaid: bool) -> None:
     from anabranch.pipelines.graph import as_mermaid, as_text
 
     pipeline = _load(session, spec)
-    if session.json:
-        emit_json({"mermaid": as_mermaid(pipeline)})
-    else:
-        emit(as_mermaid(pipeline) if mermaid else as_text(pipeline))
+    chart = as_mermaid(pipeline)
+    session.tell({"mermaid": chart}, chart if mermaid else as_text(pipeline))
 
 
 def _load(session: Session, spec: str | None) -> Pipeline:
@@ -251,8 +238,7 @@ def _chosen(names: tuple[str, ...], every: bool) -> tuple[str, ...] | str:
 
 
 def _show(session: Session, done: RunResult) -> None:
-    if session.json:
-        emit_json(_document(done))
+    if session.told(_document(done)):
         return
     if done.run is None:
         emit("Nothing to do: no input changed.")
@@ -263,8 +249,8 @@ def _show(session: Session, done: RunResult) -> None:
     emit(f"[{clean(done.output)} {done.commit.hash[:10]}] {clean(done.commit.message)}")
 
 
-def _show_step(step: StepResult) -> None:
-    emit(f"  {clean(step.name)}: {step.action} ({clean(step.reason)}){_counts(step.counts)}")
+def _step_line(step: StepResult) -> str:
+    return f"  {clean(step.name)}: {step.action} ({clean(step.reason)}){_counts(step.counts)}"
 
 
 def _counts(counts: Any) -> str:

@@ -10,7 +10,7 @@ import click
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import make_command
 from anabranch.cli.output.commits import origin_text
-from anabranch.cli.output.text import emit, emit_json, short, show_lines, subject
+from anabranch.cli.output.text import short, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import PROVENANCE, record
 
@@ -43,13 +43,8 @@ def command(session: Session, ref: str | None, down: bool, direct: bool, graph: 
         follow = session.repo.derived if down else session.repo.provenance
         entries = follow(start, direct=direct)
     drawn = as_mermaid(entries, start, down=down) if graph else None
-    if session.json:
-        document = {"commit": start, "entries": [record(entry, *PROVENANCE) for entry in entries]}
-        emit_json(document | ({"graph": drawn} if graph else {}))
-    elif drawn is not None:
-        emit(drawn)
-    else:
-        show_lines(_lines(start, entries, down), paged=False)
+    document = {"commit": start, "entries": [record(entry, *PROVENANCE) for entry in entries]}
+    session.tell(document | ({"graph": drawn} if graph else {}), drawn or _lines(start, entries, down))
 
 
 def _lines(start: str, entries: Sequence[ProvenanceEntry], down: bool) -> Iterator[str]:

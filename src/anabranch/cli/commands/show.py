@@ -11,7 +11,7 @@ from anabranch.cli.commands.log import find_names, full_text
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import make_command
 from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import clean, emit, emit_json, local, number, short, show_lines, size
+from anabranch.cli.output.text import clean, emit, local, number, short, show_lines, size
 from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
 
@@ -43,23 +43,20 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
         commit, changes = session.repo.show(at), session.repo.show_changes(at)
         names, origins = find_names(session, [commit]), session.repo.origins([commit])
         tags = session.repo.tags(showing=[commit.hash])
-    if session.json:
-        emit_json({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]})
+    if session.told({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]}):
         return
-    for line in (line for tag in tags if tag.message for line in _tag_lines(tag)):
-        emit(line)
-    for line in full_text(commit, names, origins.get(commit.hash, ())):
-        emit(line)
+    show_lines(line for tag in tags if tag.message for line in _tag_lines(tag))
+    show_lines(full_text(commit, names, origins.get(commit.hash, ())))
     if patch or stat:
         from anabranch.cli.output.commit_changes import CommitChanges
 
-        show_lines(_after_a_gap(CommitChanges(session.repo, patch, stat).lines(commit)), paged=False)
+        show_lines(_after_a_gap(CommitChanges(session.repo, patch, stat).lines(commit)))
     else:
         if changes:
             emit()
             _print_changes(changes)
             _print_columns(session, commit, changes)
-        show_lines(_after_a_gap(_file_lines(session, commit)), paged=False)
+        show_lines(_after_a_gap(_file_lines(session, commit)))
     if verbose and any(change.objects for change in changes):
         emit()
         _print_objects(changes)

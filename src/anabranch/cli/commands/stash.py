@@ -9,7 +9,7 @@ import click
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import CommandGroup, paragraphs
 from anabranch.cli.output.commits import counts_text
-from anabranch.cli.output.text import clean, columns, emit, emit_json, local, plural
+from anabranch.cli.output.text import clean, columns, emit, emit_json, local, plural, show_lines
 from anabranch.cli.session import Session
 from anabranch.cli.staging import staged_documents
 
@@ -64,8 +64,7 @@ def list_(session: Session) -> None:
         emit_json({"stashes": [_document(stash) for stash in found]})
         return
     rows = [(str(s.number), clean(s.branch), local(s.work.started_at), _subject(s)) for s in found]
-    for line in columns(rows) if rows else ["Nothing was set aside."]:
-        emit(line)
+    show_lines(columns(rows) if rows else ["Nothing was set aside."])
 
 
 @command.command("pop")
@@ -82,11 +81,8 @@ def pop(session: Session, number: int) -> None:
     """
     made = session.repo.pop_stash(number, session.branch)
     staged = staged_documents(made)
-    if session.json:
-        emit_json({"branch": session.branch, "staged": staged})
-        return
-    emit(f"Staged again on {session.branch}:")
-    _emit_staged(staged)
+    facts = {"branch": session.branch, "staged": staged}
+    session.tell(facts, f"Staged again on {session.branch}:", _staged_lines(staged))
 
 
 @command.command("drop")
@@ -117,13 +113,7 @@ def clear(session: Session) -> None:
     gone = [_document(stash) for stash in found]
     for stash in reversed(found):
         session.repo.drop_stash(stash.number)
-    if session.json:
-        emit_json({"dropped": gone})
-        return
-    for stash in found:
-        emit(f"Given up: {_subject(stash)}")
-    if not found:
-        emit("Nothing was set aside.")
+    session.tell({"dropped": gone}, [f"Given up: {_subject(stash)}" for stash in found] or "Nothing was set aside.")
 
 
 @command.command("show")
@@ -137,11 +127,9 @@ def show(session: Session, number: int) -> None:
     JSON: stash (number, message, branch, started_at, staged: as in status).
     """
     found = session.repo.find_stash(number)
-    if session.json:
-        emit_json({"stash": _document(found)})
-        return
-    emit(f"{_subject(found)}, staged on {clean(found.branch)}:")
-    _emit_staged(staged_documents(found.work))
+    described = _document(found)
+    head = f"{_subject(found)}, staged on {clean(found.branch)}:"
+    session.tell({"stash": described}, head, _staged_lines(described["staged"]))
 
 
 def _document(stash: Stash) -> dict[str, Any]:
@@ -153,7 +141,5 @@ def _subject(stash: Stash) -> str:
     return clean(stash.message.split("\n", 1)[0])
 
 
-def _emit_staged(staged: list[dict[str, Any]]) -> None:
-    rows = [(what["state"], clean(what["name"]), counts_text(what)) for what in staged]
-    for line in columns(rows):
-        emit(f"  {line}")
+def _staged_lines(staged: list[dict[str, Any]]) -> list[str]:
+    return [f"  {line}" for line in columns([(s["state"], clean(s["name"]), counts_text(s)) for s in staged])]

@@ -73,8 +73,7 @@ def _report_folder(session: Session, place: str) -> None:
     with session.progress(f"reading {place}"):
         folder = session.repo.folder(place)
         found = folder.status()
-    if session.json:
-        emit_json({"folder": place, "ref": folder.ref, **vars(found)})
+    if session.told({"folder": place, "ref": folder.ref, **vars(found)}):
         return
     emit(
         f"Changed in {clean(place)}; `ana add {clean(place)}` takes it in:"

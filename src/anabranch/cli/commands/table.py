@@ -12,7 +12,7 @@ import click
 from anabranch.cli.name_completion import columns, refs, tables
 from anabranch.cli.options import CommandGroup, names, paragraphs
 from anabranch.cli.output.commits import commit_line
-from anabranch.cli.output.tables import Heading, print_table
+from anabranch.cli.output.tables import Heading, drawn, print_table
 from anabranch.cli.output.text import clean, emit, emit_json, number, plural
 from anabranch.cli.session import Session
 from anabranch.cli.staging import Writing, writing
@@ -141,8 +141,7 @@ def opener(session: Session, name: str, at: str | None) -> Callable[..., Table]:
 
 
 def _report_schema(session: Session, facts: dict[str, Any], table: Table) -> None:
-    if session.json:
-        emit_json({**facts, "row_count": table.count()})
+    if session.told({**facts, "row_count": table.count()}):
         return
     known = ("column", "type", "null", "default", "key", "comment")
     names = known if any(c["comment"] for c in facts["columns"]) else known[:-1]
@@ -162,12 +161,9 @@ def _report_schema(session: Session, facts: dict[str, Any], table: Table) -> Non
 
 
 def _report_rows(session: Session, facts: dict[str, Any], shown: Sequence[Column], *, filtered: bool) -> None:
-    if session.json:
-        emit_json(facts)
-        return
     headings = [Heading(column.name, right=column.type.is_number) for column in shown]
-    print_table(headings, [list(row.values()) for row in facts["rows"]])
-    emit(_footer(len(facts["rows"]), facts["row_count"], facts["more"], filtered))
+    footer = _footer(len(facts["rows"]), facts["row_count"], facts["more"], filtered)
+    session.tell(facts, drawn(headings, [list(row.values()) for row in facts["rows"]]), footer)
 
 
 def _footer(shown: int, total: int, more: bool, filtered: bool) -> str:

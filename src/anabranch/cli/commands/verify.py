@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from anabranch.cli.failures import EXIT_CODES
 from anabranch.cli.options import make_command
-from anabranch.cli.output.text import emit, emit_json, plural, size
+from anabranch.cli.output.text import plural, size
 from anabranch.cli.session import Session
 from anabranch.errors import Corrupt
 
@@ -32,22 +33,19 @@ def command(session: Session, deep: bool) -> None:
     """
     with session.progress("checking the store"):
         found = session.repo.verify(deep=deep)
-    if session.json:
-        emit_json(asdict(found))
-    else:
-        _print(found)
+    session.tell(asdict(found), _lines(found))
     session.exit_code = 0 if found.is_sound else EXIT_CODES[Corrupt]
 
 
-def _print(found: Verification) -> None:
+def _lines(found: Verification) -> Iterator[str]:
     for damage in found.damages:
-        emit(f"damaged {damage.kind}: {damage}")
+        yield f"damaged {damage.kind}: {damage}"
         described = "; ".join(f"{name} {value}" for name, value in damage.affects.parts.items())
         if described:
-            emit(f"  affects {described}")
-        emit(f"  hint: {damage.hint}")
+            yield f"  affects {described}"
+        yield f"  hint: {damage.hint}"
     looked = f"{plural(found.objects, 'object')} ({size(found.size_bytes)}), {plural(found.tables, 'table')} of heads"
     if found.is_sound:
-        emit(f"{looked}, {plural(sum(found.rows.values()), 'row')} of the catalogue: all there, all as written")
+        yield f"{looked}, {plural(sum(found.rows.values()), 'row')} of the catalogue: all there, all as written"
     else:
-        emit(f"{plural(len(found.damages), 'damage')} in {looked}")
+        yield f"{plural(len(found.damages), 'damage')} in {looked}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -11,7 +11,7 @@ from io import StringIO
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
-from anabranch.cli.output.text import clean, colourful, cut, emit, plural, width_of
+from anabranch.cli.output.text import clean, colourful, cut, plural, show_lines, width_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -41,8 +41,12 @@ class Styled:
 
 def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table."""
-    for line in table_lines(headings, rows, screen_width()):
-        emit(line)
+    show_lines(drawn(headings, rows))
+
+
+def drawn(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """The lines of a table, as the screen has room; nothing is drawn before they are asked for."""
+    yield from table_lines(headings, rows, screen_width())
 
 
 def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:

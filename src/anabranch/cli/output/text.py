@@ -168,8 +168,8 @@ def size(size_bytes: int) -> str:
 pager_option = click.option("--pager/--no-pager", default=True, help="Whether to use a pager on a terminal (yes).")
 
 
-def show_lines(lines: Iterable[str], *, paged: bool) -> None:
-    """Print lines; on a terminal through a pager, unless declined."""
+def show_lines(lines: Iterable[str], *, paged: bool = False) -> None:
+    """Print lines; those that are paged on a terminal through a pager, unless declined."""
     if not paged or looks.pager == "never" or not sys.stdout.isatty():
         for line in lines:
             emit(line)
