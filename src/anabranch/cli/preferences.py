@@ -93,8 +93,3 @@ def user_file() -> Path:
 def load_user() -> dict[str, str]:
     """Read the user's preferences for all folders; none if there is no file."""
     return state.texts(state.read_document(user_file(), "mend or remove it; `ana config --global` writes it again"))
-
-
-def save_user(values: dict[str, str]) -> None:
-    """Write the user's preferences for all folders."""
-    state.write_document(user_file(), values)

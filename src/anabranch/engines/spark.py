@@ -39,7 +39,6 @@ __all__ = [
     "DataFrame",
     "SparkEngine",
     "explained",
-    "frame_to_arrow",
     "frame_to_memory",
     "frame_types",
     "frame_types_of",
@@ -91,11 +90,6 @@ def explained(frame: DataFrame) -> str:
     with redirect_stdout(described):
         frame.explain()
     return described.getvalue().strip()
-
-
-def frame_to_arrow(frame: DataFrame) -> pa.Table:
-    """Fetch a DataFrame as Arrow."""
-    return frame.toArrow()
 
 
 _USUAL = {"spark.sql.ansi.enabled": "true", "spark.sql.caseSensitive": "false"}

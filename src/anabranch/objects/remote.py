@@ -122,7 +122,8 @@ class RemoteRoot:
     @contextmanager
     def at_hand(self, addresses: Sequence[str]) -> Iterator[Mapping[str, str]]:
         """Fetch files into the cache, compared with what was written, and keep them there while the block lasts."""
-        ours = list(dict.fromkeys(a for a in addresses if isinstance(a, FileAddress) or self._is_own(a)))
+        own = self._blobs.address("")
+        ours = list(dict.fromkeys(a for a in addresses if isinstance(a, FileAddress) or a.startswith(own)))
         with self.cache.holding([self._wanted(a) for a in ours]) as places:
             yield dict(zip(ours, map(str, places), strict=True))
 
@@ -223,9 +224,6 @@ class RemoteRoot:
 
     def _cached(self, path: str) -> str:
         return f"{self._id}/{path}"
-
-    def _is_own(self, address: str) -> bool:
-        return address.startswith(self._blobs.address(""))
 
     def _path(self, address: str) -> str:
         return address.removeprefix(self._blobs.address(""))

@@ -15,15 +15,14 @@ def superseded(
 ) -> frozenset[ViewId]:
     """Name the views to remove. A view that was published with its commit stays, and a fold keeps its snapshot."""
     kept = [v for v in views if v.is_first or v.id in read]
-    kept += _newest(views, keep) if isinstance(keep, int) else _younger(views, keep, now)
+    if isinstance(keep, int):
+        kept += _newest(views, keep)
+    else:
+        kept += [v for v in views if v.created_at > now - keep // timedelta(microseconds=1)]
     below = {(v.thing_id, v.since) for v in kept if v.since}
     snapshots = sorted((v for v in views if v.kind == "snapshot"), key=_age)
     kept += {(v.thing_id, v.at): v for v in snapshots if (v.thing_id, v.at) in below}.values()
     return frozenset(v.id for v in views) - {v.id for v in kept}
-
-
-def _younger(views: Iterable[ViewRecord], age: timedelta, now: int) -> list[ViewRecord]:
-    return [v for v in views if v.created_at > now - age // timedelta(microseconds=1)]
 
 
 def _newest(views: Iterable[ViewRecord], count: int) -> list[ViewRecord]:

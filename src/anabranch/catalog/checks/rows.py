@@ -28,6 +28,7 @@ from sqlalchemy.types import NullType
 from anabranch.catalog import failures
 from anabranch.catalog import tables as t
 from anabranch.errors import AnabranchError, InvalidRequest
+from anabranch.model.names import is_unicode
 from anabranch.model.texts import shortened
 from anabranch.model.verification import Affected, Damage, DamageKind
 
@@ -170,11 +171,7 @@ def _value(column: Column[Any], found: Any, is_optional: bool) -> Any:
         return _checked(found, is_number and -_GREATEST <= found < _GREATEST, "a whole number", found)
     if isinstance(kind, LargeBinary):
         return _checked(found, isinstance(found, bytes | memoryview), "bytes", found)
-    return _checked(found, isinstance(found, str) and _is_text(found), "text", found)
-
-
-def _is_text(found: str) -> bool:
-    return found.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in found)
+    return _checked(found, isinstance(found, str) and is_unicode(found), "text", found)
 
 
 def _checked(value: Any, is_right: bool, expected: str, found: Any) -> Any:

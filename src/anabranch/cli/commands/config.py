@@ -84,7 +84,7 @@ def _change(session: Session, name: str, value: str | None, everywhere: bool) ->
     before = preferences.load_user() if everywhere else session.place.state.preferences
     after = {key: text for key, text in before.items() if key != name} | ({name: value} if value is not None else {})
     if everywhere:
-        preferences.save_user(after)
+        state.write_document(preferences.user_file(), after)
     else:
         state.save(session.folder, replace(session.place.state, preferences=after))
     where = "user" if everywhere else "folder"

@@ -192,21 +192,16 @@ def _write(found: TableWriter, request: Request, rows: Any) -> Counts:
 
 
 def _find(tx: Transaction, request: Request) -> TableWriter | None:
-    """The table to write to, or None for a new one."""
+    """The table to write to, or None for a new one, which is made unless an option says that it is there."""
     try:
         found = tx.table(request.table)
     except NotFound:
-        _check_new(request)
+        if request.mode != "create" and not request.key:
+            hint = f"leave --{request.mode} out, or name the columns that identify a row with --key, and it is made"
+            raise NotFound(f"there is no table {request.table!r}", hint=hint, table=request.table) from None
         return None
     _check(found, request)
     return found
-
-
-def _check_new(request: Request) -> None:
-    """A table that is not there is made, unless an option says that it is."""
-    if request.mode != "create" and not request.key:
-        hint = f"leave --{request.mode} out, or name the columns that identify a row with --key, and it is made"
-        raise NotFound(f"there is no table {request.table!r}", hint=hint, table=request.table)
 
 
 def _check(found: TableWriter, request: Request) -> None:
@@ -242,7 +237,8 @@ def _check_columns(columns: tuple[str, ...], found: TableWriter | None, request:
 def _create(tx: Transaction, request: Request, rows: Any) -> Counts:
     *namespaces, _ = request.table.split(".")
     for depth in range(len(namespaces)):
-        _need_namespace(tx, ".".join(namespaces[: depth + 1]))
+        with suppress(AlreadyExists):
+            tx.create_namespace(".".join(namespaces[: depth + 1]))
     tx.create_table(request.table, rows, key=request.key, schema=_whole_schema(request, rows))
     return tx.counts[request.table]
 
@@ -261,13 +257,6 @@ def _whole_schema(request: Request, rows: Any) -> Schema | None:
         hint = f"they have {', '.join(rows.schema.names[:20])}"
         raise NotFound(f"there is no column {name!r} in the files, for --schema", hint=hint, column=name)
     return make_schema(tuple((read | declared).values()), ())
-
-
-def _need_namespace(tx: Transaction, name: str) -> None:
-    try:
-        tx.create_namespace(name)
-    except AlreadyExists:
-        return
 
 
 def _report(session: Session, request: Request, outcome: ImportOutcome, made: Writing, *, committed: bool) -> None:

@@ -167,7 +167,8 @@ class CommitText:
 
     def lines(self, commit: Commit) -> list[str]:
         whole = partial(full_text, commit, self.names, self.origins.get(commit.hash, ()))
-        found = [one_line(commit, self.names)] if self.oneline else whole()
+        named = f"{paint(short(commit.hash), 'yellow')}{paint(self.names.of(commit), 'cyan')}"
+        found = [f"{named} {subject(commit.message)}"] if self.oneline else whole()
         changed = self.changes(commit) if self.changes else ()
         return [*found, *([""] if changed and not self.oneline else []), *changed]
 
@@ -184,11 +185,6 @@ def graph_lines(commits: Sequence[Commit], edges: Edges, described: CommitText) 
     last = len(commits) - 1
     for i, (commit, part) in enumerate(zip(commits, draw([c.hash for c in commits], edges), strict=True)):
         yield from part.with_text([*described.lines(commit), *([""] if i < last and not described.oneline else [])])
-
-
-def one_line(commit: Commit, names: ShownNames) -> str:
-    """Hash, names, subject."""
-    return f"{paint(short(commit.hash), 'yellow')}{paint(names.of(commit), 'cyan')} {subject(commit.message)}"
 
 
 def full_text(commit: Commit, names: ShownNames, origins: Sequence[ProvenanceEntry] = ()) -> list[str]:

@@ -123,11 +123,8 @@ def cut(text: str, width: int) -> str:
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Line up columns of plain text."""
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(_padded(text, n) for text, n in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - width_of(text))
+    padded = ([text + " " * (n - width_of(text)) for text, n in zip(row, widths, strict=True)] for row in rows)
+    return ["  ".join(texts).rstrip() for texts in padded]
 
 
 def short(hash_: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -16,7 +16,7 @@ import pyarrow.json
 
 from anabranch.arrow.types import arrow_type
 from anabranch.errors import InvalidRequest
-from anabranch.formats.rules.bad_rows import NO_TEXT, BadRow
+from anabranch.formats.rules.bad_rows import NO_TEXT
 from anabranch.formats.rules.encodings import lines_of, open_utf8
 from anabranch.formats.rules.json_shapes import ARRAY, BEYOND, NULL, OBJECT, TEXT, TRUTH, JsonPath, Kinds, number_kind
 from anabranch.formats.rules.text import LONG_FROM
@@ -160,11 +160,6 @@ def read_carefully(path: str, encoding: str) -> Iterator[list[JsonRow]]:
             some = []
     if some:
         yield some
-
-
-def bad_rows_of(path: str, rows: Iterable[JsonRow]) -> list[BadRow]:
-    """The rows that cannot be read."""
-    return [BadRow(path, row.line, row.error, row.text) for row in rows if row.values is None]
 
 
 def _lines(path: str, encoding: str) -> Iterator[JsonRow]:

@@ -207,18 +207,14 @@ def _json_as_written(file: DataFile, reading: Reading, bad: BadRows) -> FilePart
         taken += good
     names = list(dict.fromkeys(name for row in taken for name in row.values or {}))
     if taken and not names:
-        raise no_columns(file.path)
+        message = f"{file.path!r}: its rows are objects without keys"
+        raise InvalidRequest(message, hint="check the file", file=file.path)
     types = reading.known(names)
     columns = {name: _json_column(taken, name, types.get(name), reading.options) for name in names}
     others = set(names) - set(types)
     found = [{name: value for name, value in (row.values or {}).items() if name in others} for row in taken]
     kinds = {pair for values in found for name in values for pair in kinds_of(values[name], (name,))}
     return FilePart(file, pa.table(columns), kinds=kinds)
-
-
-def no_columns(path: str) -> InvalidRequest:
-    """The error for rows without columns, for which a table has no place."""
-    return InvalidRequest(f"{path!r}: its rows are objects without keys", hint="check the file", file=path)
 
 
 def _json_column(
@@ -241,7 +237,8 @@ def _json_sorted_out(
     wrong = _json_misfitting(whole, reading)
     faults = [BadRow(path, whole[i].line, str(error), whole[i].text, error.value) for i, error in wrong.items()]
     good = [row for i, row in enumerate(whole) if i not in wrong]
-    return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
+    faults += [BadRow(path, row.line, row.error, row.text) for row in rows if row.values is None]
+    return good, sorted(faults, key=lambda row: row.line)
 
 
 def _json_misfitting(whole: Sequence[json_files.JsonRow], reading: Reading) -> dict[int, _Misfitting]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -149,11 +150,8 @@ def _binaries(texts: pa.ChunkedArray, type_: DataType, _options: rules.TextOptio
 
 def _nested(texts: pa.ChunkedArray, type_: DataType, _options: rules.TextOptions) -> pa.ChunkedArray:
     """Read arrays, maps and structs, which are written as JSON."""
-    return fitted([None if text is None else _from_json(text) for text in texts.to_pylist()], type_)
-
-
-def _from_json(text: str) -> Any:
-    return json.loads(text, parse_float=Decimal, object_pairs_hook=_object)
+    read = partial(json.loads, parse_float=Decimal, object_pairs_hook=_object)
+    return fitted([None if text is None else read(text) for text in texts.to_pylist()], type_)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -47,7 +47,7 @@ def open_file(path: str) -> Any:
     """Open a file for its bytes, unpacked as its name says."""
     ending = Path(path).suffix.lower()
     within = _place_in_zip(path)
-    source: Any = _open_member(*within) if within else path
+    source: Any = _zip(within[0]).open(within[1]) if within else path
     if ending == XZ:
         return pa.input_stream(lzma.open(source))
     return pa.input_stream(source, compression=CODECS.get(ending, None if within else "detect"))
@@ -66,10 +66,6 @@ def _place_in_zip(path: str) -> tuple[str, str] | None:
         if os.path.isfile(path[:end]):
             return path[:end], path[end + 1 :]
     return None
-
-
-def _open_member(path: str, name: str) -> IO[bytes]:
-    return _zip(path).open(name)
 
 
 def _zip(path: str) -> zipfile.ZipFile:

@@ -157,16 +157,13 @@ class _ThingsWork:
     ) -> None:
         judge = Judge((ours, theirs, base), self.decisions)
         moved = base is not None and theirs is not None and self._place(base) != self._place(theirs)
-        merged = merge_thing(ThingCase(base, ours, theirs, moved), self._strictness(ours), rules, judge)
+        strictness: Strictness = "cell" if ours and ours.kind == "files" else self.strictness  # files: always alike
+        merged = merge_thing(ThingCase(base, ours, theirs, moved), strictness, rules, judge)
         thing = _Thing(base, ours, theirs, judge, merged.result, merged.rows, merged.was_asked)
         if merged.result is not None:
             placed = self._merged_place(base, ours, theirs) or merged.result
             thing.result = replace(merged.result, parent_id=placed.parent_id, name=placed.name)
         self.things[id_] = thing
-
-    def _strictness(self, ours: ThingSide | None) -> Strictness:
-        """How strictly rows are merged; files are always merged alike, whatever is asked for tables."""
-        return "cell" if ours and ours.kind == "files" else self.strictness
 
     def _merged_place(
         self, base: ThingSide | None, ours: ThingSide | None, theirs: ThingSide | None
