@@ -82,13 +82,9 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _closed_over(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """What a function closes over, and the defaults of its parameters, by position or name."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
-    yield from _defaults(function)
-
-
-def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The defaults of parameters, by position or name."""
     yield from ((f"default {n}", value) for n, value in enumerate(function.__defaults__ or ()))
     yield from (function.__kwdefaults__ or {}).items()
 

@@ -6,14 +6,15 @@ import ast
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from anabranch.errors import InvalidRequest, NotFound
 
-LOADED = ("anabranch_job_", "anabranch_pipeline_")
+JOB_FILE, PIPELINE_FILE = "anabranch_job_", "anabranch_pipeline_"
 """What the names of modules that were loaded by their path begin with."""
 
 
@@ -37,7 +38,8 @@ def load_function(place: Mapping[str, str] | None, job: str) -> Callable[..., An
     if _works_when_imported(path):
         message = f"{path.name} does its work as soon as it is read, which reading the function of job {job} would do"
         raise InvalidRequest(message, hint=f'run it again, or put its work below `if __name__ == "__main__":`; {again}')
-    found: Any = _module(path)
+    with among_neighbours(path.parent):
+        found: Any = load_module(path, JOB_FILE)
     for part in place["name"].split("."):
         found = getattr(found, part, None)
     if not callable(found):
@@ -50,7 +52,7 @@ def loaded_from_files(function: Callable[..., Any]) -> list[ModuleType]:
 
     No other process can import them by name, so they are sent along; empty if the function's module can be imported."""
     own = sys.modules.get(str(getattr(inspect.unwrap(function), "__module__", "")))
-    if own is None or not own.__name__.startswith(LOADED):
+    if own is None or not own.__name__.startswith((JOB_FILE, PIPELINE_FILE)):
         return []
     folder = Path(str(own.__file__)).resolve().parent
     return [own, *(m for m in list(sys.modules.values()) if m is not own and _is_beside(m, folder))]
@@ -72,19 +74,30 @@ def _works_when_imported(path: Path) -> bool:
     return any(isinstance(c.func, ast.Attribute) and c.func.attr in ("job", "run") for c in calls)
 
 
-def _module(path: Path) -> Any:
-    name = f"anabranch_job_{path.stem}"
+@contextmanager
+def among_neighbours(folder: Path) -> Iterator[None]:
+    """A block in which files of a folder may import their neighbours."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def load_module(path: Path, kind: str, **given: Any) -> ModuleType:
+    """Load a module by its path; it knows what is given by name, and its own name begins with `kind`."""
+    name = f"{kind}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    vars(module).update(given)
     sys.modules[name] = module
-    sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
+    except InvalidRequest:
+        raise
     except Exception as error:
         message = f"{path.name} can't be loaded: {type(error).__name__}: {error}"
         raise InvalidRequest(message, hint="run it with Python to see where") from error
-    finally:
-        sys.path.remove(str(path.parent))
     return module

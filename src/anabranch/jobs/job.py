@@ -12,12 +12,13 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from functools import cached_property
 from typing import Any
 
 from anabranch.catalog.jobs import JobRecord
 from anabranch.errors import AnabranchError, InvalidRequest, RunFailed, Unavailable
+from anabranch.frames.input import key_names
 from anabranch.jobs import dealt, runner
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.dealt_rows import deal_gone, write_input_rows, write_whole_input
@@ -77,7 +78,7 @@ class Job:
         pins = {n: dealt.pin(self.repo, i, asked.output, f"job {asked.name!r}") for n, i in asked.inputs.items()}
         code = code_hash(asked.function, asked.version)
         key = _key(self.repo.name, asked, pins, code)
-        last = last_commit(self.repo, asked)
+        last = last_commit(self.repo, asked.output, name=asked.name)
         if last and last.facts[FACT]["key"] == key and not force and resumed_key in (None, key):
             log.info("job %s: the same code read the same inputs for commit %s", asked.name, last.hash)
             self.repo.workbook.note_published(key, last.hash)
@@ -150,9 +151,8 @@ class Job:
     def _deal_files(self, name: str, pinned: dealt.PinnedFiles, then: dealt.Pinned | None) -> dealt.DealtFiles:
         asked = self.asked
         if name in self._whole:
-            (all_,) = dealt.deal_input_files(
-                self.repo, pinned, [f[0] for f in pinned.files], (), 1, asked.shard_by
-            ).files
+            paths = [f[0] for f in pinned.files]
+            (all_,) = dealt.deal_input_files(self.repo, pinned, paths, (), 1, asked.shard_by).files
             return dealt.DealtFiles([all_] * asked.shards, [[]] * asked.shards)
         new, gone = dealt.changed_since(pinned, then)  # type: ignore[arg-type]
         return dealt.deal_input_files(self.repo, pinned, new, gone, asked.shards, asked.shard_by)
@@ -186,7 +186,7 @@ class Job:
         waiting, task = attempts.waiting, attempts.task
         if not waiting:
             return
-        attempts.see_failures()
+        _ = attempts.failures  # Seen now, so that those of later attempts can be told from them.
         if self.asked.local:
             self._run_here(attempts, waiting)
             return
@@ -241,9 +241,7 @@ def make_job(
     options: Mapping[str, Any],
 ) -> Job:
     """Make a job from the arguments of `repo.job(…)`."""
-    key, own = options.get("key") or (), dict(options)
-    own["key"] = (key,) if isinstance(key, str) else tuple(key)
-    own["shard_by"] = read_shard_by(options.get("shard_by"))
+    own = {**options, "key": key_names(options.get("key") or ()), "shard_by": read_shard_by(options.get("shard_by"))}
     known = {f.name for f in fields(JobRequest)}
     unknown = sorted(own.keys() - known)
     if unknown:
@@ -255,18 +253,8 @@ def make_job(
 def _key(repository: str, asked: JobRequest, pins: Mapping[str, dealt.Pinned], code: str) -> str:
     """A hash that is equal if a job would make the same output again."""
     read = {name: [*dealt.identity(p), *(["whole"] * asked.inputs[name].whole)] for name, p in sorted(pins.items())}
-    by = [asked.shard_by.files, asked.shard_by.rows, asked.shard_by.column]
-    described = [
-        asked.name,
-        code,
-        dict(asked.params),
-        read,
-        asked.shards,
-        by,
-        asked.table,
-        asked.key,
-        asked.incremental,
-    ]
+    described = [asked.name, code, dict(asked.params), read, asked.shards, astuple(asked.shard_by)]
+    described += [asked.table, asked.key, asked.incremental]
     return hashlib.sha256(json.dumps([repository, asked.output, *described], sort_keys=True).encode()).hexdigest()
 
 
@@ -306,10 +294,6 @@ class ShardAttempts:
         names = self.task.place.names("failed")
         found = self.task.place.read([f"failed/{n}" for n in names])
         return [{**json.loads(content), "file": name} for name, content in zip(names, found, strict=True)]
-
-    def see_failures(self) -> None:
-        """Look at the failures now, so that those of later attempts can be told from them."""
-        _ = self.failures
 
     @cached_property
     def _winners(self) -> dict[int, str]:

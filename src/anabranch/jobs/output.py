@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, RunFailed
 from anabranch.jobs.dealt import Pinned
-from anabranch.jobs.past_jobs import commit_of
+from anabranch.jobs.past_jobs import last_commit
 from anabranch.jobs.request import JobRequest
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def publish_output(output: JobOutput, done: Manifests) -> Commit:
         _keep(repo, asked, place, done)
 
     def write(tx: Transaction) -> None:
-        if commit_of(repo, asked.output, output.job_id) is not None:
+        if last_commit(repo, asked.output, id=output.job_id) is not None:
             raise _IsPublished
         if rows is not None:
             _write_rows(tx, asked, rows, replace_all=replace_all)
@@ -69,7 +69,7 @@ def publish_output(output: JobOutput, done: Manifests) -> Commit:
     try:
         made = repo.commit(asked.output, message, strict=True, allow_empty=True, retry=_RETRIES, **said)(write)
     except _IsPublished:
-        made = commit_of(repo, asked.output, output.job_id)
+        made = last_commit(repo, asked.output, id=output.job_id)
     assert made is not None
     return made
 
@@ -88,14 +88,10 @@ def _read_rows(place: Workplace, described: Mapping[str, Any]) -> pa.Table:
     """The rows of a shard, checked against its manifest; in a folder they are memory-mapped, so read only when used."""
     with place.open(f"{described['folder']}/rows.arrow") as source:
         found = pa.ipc.open_file(source).read_all()
-    _check(described, "rows", described["rows"], found.num_rows)
-    return found
-
-
-def _check(described: Mapping[str, Any], what: str, expected: int, found: int) -> None:
-    if expected != found:
-        message = f"shard {described['shard']} made {expected} {what}, but {found} are there"
+    if found.num_rows != described["rows"]:
+        message = f"shard {described['shard']} made {described['rows']} rows, but {found.num_rows} are there"
         raise RunFailed(message, hint="forget what its shards left (`ana job rm`), then run it again")
+    return found
 
 
 def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, replace_all: bool) -> None:

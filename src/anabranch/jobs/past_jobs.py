@@ -22,18 +22,11 @@ FACT = "job"
 """The fact in commits of jobs: name, key, code, the job's id, and what was read."""
 
 
-def last_commit(repo: Repository, asked: JobRequest) -> Commit | None:
-    """The newest commit of a job on its branch."""
-    found = (hash_ for hash_, said in repo.workbook.facts(FACT, asked.output) if said.get("name") == asked.name)
+def last_commit(repo: Repository, branch: str, **told: str) -> Commit | None:
+    """The newest commit of a job on a branch, told by the job's name, or by its id, however its driver ended."""
+    found = (hash_ for hash_, said in repo.workbook.facts(FACT, branch) if told.items() <= said.items())
     newest = next(found, None)
     return repo.show(newest) if newest else None
-
-
-def commit_of(repo: Repository, branch: str, job_id: str) -> Commit | None:
-    """The commit that a job published on a branch, however its driver ended."""
-    found = (hash_ for hash_, said in repo.workbook.facts(FACT, branch) if said.get("id") == job_id)
-    there = next(found, None)
-    return repo.show(there) if there else None
 
 
 def facts_of(asked: JobRequest, key: str, code: str, job_id: str, pins: Mapping[str, Pinned]) -> dict[str, Any]:
@@ -45,10 +38,8 @@ def facts_of(asked: JobRequest, key: str, code: str, job_id: str, pins: Mapping[
 
 def as_document(pinned: Pinned) -> dict[str, Any]:
     """A pinned input as JSON."""
-    if isinstance(pinned, Pin):
-        where = {"repository": pinned.repository, "table": pinned.table}
-        return {**where, "commit": pinned.commit, "version": pinned.version}
-    return {"repository": pinned.repository, "commit": pinned.commit, "files": [list(f) for f in pinned.files]}
+    described = dict(vars(pinned))
+    return described if isinstance(pinned, Pin) else {**described, "files": [list(f) for f in pinned.files]}
 
 
 def pins_of(base: Commit | None) -> dict[str, Pinned]:
@@ -78,14 +69,9 @@ def to_remember(asked: JobRequest, code: str, pins: Mapping[str, Pinned]) -> dic
 
 def _input(given: JobInput, pinned: Pinned) -> dict[str, Any]:
     own = {"pattern": given.pattern} if isinstance(given, FilesInput) else {"table": given.table}
-    described: dict[str, Any] = {
-        "label": replace(given, at=None if given.at == pinned.commit else given.at).label,
-        **own,
-        "repository": pinned.repository,
-        "commit": pinned.commit,
-    }
-    if given.whole:
-        described["whole"] = True
+    label = replace(given, at=None if given.at == pinned.commit else given.at).label
+    described: dict[str, Any] = {"label": label, **own, "repository": pinned.repository, "commit": pinned.commit}
+    described |= {"whole": True} if given.whole else {}
     return {**described, "files": len(pinned.files)} if isinstance(pinned, PinnedFiles) else described
 
 

@@ -6,14 +6,14 @@ from anabranch.errors import InvalidRequest
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.function_file import load_function
 from anabranch.jobs.job import Job, JobResult
-from anabranch.jobs.past_jobs import commit_of, request_of
+from anabranch.jobs.past_jobs import last_commit, request_of
 from anabranch.repo.repository import Repository
 
 
 def resume_job(repo: Repository, which: str) -> JobResult:
     """Run the unfinished shards of a job and publish it; if it was published already, return that commit."""
     record = repo.workbook.find_job(which)
-    done = commit_of(repo, record.branch, record.id)
+    done = last_commit(repo, record.branch, id=record.id)
     if done is not None:
         repo.workbook.note_published(record.key, done.hash)
         return JobResult(record.name, done, reused=True)

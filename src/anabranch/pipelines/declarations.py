@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from anabranch.errors import InvalidRequest
+from anabranch.frames.input import key_names
 from anabranch.jobs.dealt import FilesInput, read_inputs
 from anabranch.jobs.inputs import DatasetInput
 from anabranch.pipelines.datasets import Dataset, DatasetKind, Expectation, FrameKind, Sharded, Verdict
@@ -84,19 +85,9 @@ def materialized_view(
         raise InvalidRequest(f"frames={frames!r} is not known", hint=f"choose one of {', '.join(get_args(FrameKind))}")
 
     def decorate(f: F) -> F:
-        declared = _dataset(f, "materialized_view", name, inputs, frames)
-        return _declare(
-            f,
-            replace(
-                declared,
-                key=(key,) if isinstance(key, str) else tuple(key),
-                refresh=refresh,
-                group=incremental_by,
-                comment=comment,
-                properties=dict(table_properties or {}),
-                version=version,
-            ),
-        )
+        declared = replace(_dataset(f, "materialized_view", name, inputs, frames), comment=comment, version=version)
+        kept = replace(declared, key=key_names(key), properties=dict(table_properties or {}))
+        return _declare(f, replace(kept, refresh=refresh, group=incremental_by))
 
     return decorate if function is None else decorate(function)
 
@@ -145,9 +136,8 @@ def job(
         paths = {n: i for n, i in found.items() if isinstance(i, FilesInput)}
         origin = Path(inspect.getsourcefile(f) or "?").name
         how = Sharded(shards, read_shard_by(shard_by), dict(params or {}), paths, local)
-        made = Dataset(name or f.__name__, "materialized_view", f, inputs=tables, origin=origin, sharded=how)
-        keyed = replace(made, key=(key,) if isinstance(key, str) else tuple(key))
-        return _declare(f, replace(keyed, version=version))
+        made = Dataset(name or f.__name__, function=f, inputs=tables, key=key_names(key), origin=origin, sharded=how)
+        return _declare(f, replace(made, version=version))
 
     return decorate
 

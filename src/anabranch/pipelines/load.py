@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.jobs.function_file import PIPELINE_FILE, among_neighbours, load_module
 from anabranch.jobs.inputs import DatasetInput, read_input_text
 from anabranch.pipelines.datasets import Expectation, Pipeline, PipelineOutput
 from anabranch.pipelines.declarations import Declarations, declared_dataset, declaring
@@ -55,7 +53,7 @@ def load(path: str | os.PathLike[str], session: Callable[[], Any] | None = None)
     spec = find_spec(given) if given.is_dir() else given
     said = _spec(spec)
     collected = Declarations()
-    with _in_folder(spec.parent), declaring(collected):
+    with among_neighbours(spec.parent), declaring(collected):
         for file in _files(spec, said.get("libraries") or []):
             _read(file, spec.parent, collected, session)
     output = _mapping(spec, "output", said.get("output") or {})
@@ -139,9 +137,9 @@ def _read(file: Path, folder: Path, into: Declarations, session: Callable[[], An
         from anabranch.pipelines.spark_declarations import declared_by_spark
 
         with declared_by_spark(into, origin):
-            _run_module(file, session)
+            load_module(file, PIPELINE_FILE, **({"spark": session()} if session else {}))
     else:
-        _run_module(file, None)
+        load_module(file, PIPELINE_FILE)
 
 
 def _is_of_spark(file: Path) -> bool:
@@ -157,31 +155,3 @@ def _is_of_spark(file: Path) -> bool:
         return any(map(imported, ast.walk(ast.parse(file.read_text("utf-8")))))
     except SyntaxError:
         return False  # running it will report where
-
-
-def _run_module(file: Path, session: Callable[[], Any] | None) -> None:
-    name = f"anabranch_pipeline_{file.stem}"
-    found = importlib.util.spec_from_file_location(name, file)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    if session is not None:
-        module.__dict__["spark"] = session()
-    sys.modules[name] = module
-    try:
-        found.loader.exec_module(module)
-    except InvalidRequest:
-        raise
-    except Exception as error:
-        message = f"{file.name} can't be loaded: {type(error).__name__}: {error}"
-        raise InvalidRequest(message, hint="run it with Python to see where") from error
-
-
-@contextmanager
-def _in_folder(folder: Path) -> Iterator[None]:
-    """A block in which files may import their neighbours."""
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))

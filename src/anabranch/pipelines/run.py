@@ -163,21 +163,13 @@ def _wanted(pipeline: Pipeline, dataset: Dataset, pins: Mapping[str, Pinned]) ->
 
 def _code(pipeline: Pipeline, dataset: Dataset) -> str:
     """A hash that changes if a dataset would be computed or checked differently."""
-    own = text_hash(dataset.query) if dataset.query is not None else code_hash(_function(dataset), dataset.version)
+    own = code_hash(dataset.function, dataset.version) if dataset.function else text_hash(dataset.query or "")
     expected = [text for e in (*dataset.expectations, *pipeline.expectations) for text in (e.condition, e.verdict)]
     how = dataset.sharded
     dealt = [repr((how.shards, how.shard_by, sorted(how.params.items())))] if how else []
-    dealt += [f"whole {name}" for name, given in _all_inputs(dataset).items() if given.whole]
+    inputs: dict[str, JobInput] = {**dataset.inputs, **(how.files if how else {})}
+    dealt += [f"whole {name}" for name, given in inputs.items() if given.whole]
     return text_hash(own, *dealt, *dataset.key, dataset.refresh, dataset.group or "", *expected)
-
-
-def _all_inputs(dataset: Dataset) -> dict[str, JobInput]:
-    return {**dataset.inputs, **(dataset.sharded.files if dataset.sharded else {})}
-
-
-def _function(dataset: Dataset) -> Callable[..., Any]:
-    assert dataset.function is not None
-    return dataset.function
 
 
 def _edited(repo: Repository, pipeline: Pipeline, output: str, last: LastState | None) -> set[str]:

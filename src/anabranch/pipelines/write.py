@@ -26,7 +26,8 @@ def write_rows(state: RunState, dataset: Dataset, found: Computed) -> Mapping[st
     """Commit a dataset's rows on the run's branch; returns how many were inserted, updated and deleted."""
     with state.repo.commit(state.branch, f"compute {dataset.name}") as tx:
         if found.is_all:
-            _write_all(state, tx, dataset, found.rows)
+            rows = _without_change_type(state, dataset, found.rows)
+            _overwrite(state, tx, dataset.name, dataset.key, rows, dataset.properties)
         elif found.where is not None:
             tx.table(dataset.name).overwrite(found.rows, where=found.where, args=found.args)
         elif dataset.refresh == "append":
@@ -53,11 +54,6 @@ def write_dropped(state: RunState, dataset: Dataset, kept_out: Computed, compute
             if dataset.refresh == "changes":
                 _delete_keys(state, tx, name, dataset, computed)
             tx.table(name).insert(_without_change_type(state, dataset, kept_out.rows))
-
-
-def _write_all(state: RunState, tx: Transaction, dataset: Dataset, rows: Any) -> None:
-    rows = _without_change_type(state, dataset, rows)
-    _overwrite(state, tx, dataset.name, dataset.key, rows, dataset.properties)
 
 
 def _overwrite(
