@@ -117,7 +117,7 @@ def test_a_dropped_table_is_shown_as_dropped(shop: Ana, folder: Path) -> None:
     with ab.open(folder) as repo:
         repo.start("main", message="drop it", working=True).drop_table("orders")
     assert shop("status").out.splitlines()[2] == "  dropped  orders"
-    assert shop("ls").out == "There are no tables.\n"
+    assert shop("ls").out == "There are no tables. (`ana file ls` lists files.)\n"
     shop("commit", "-m", "drop orders")
     assert shop("ls", "--json").json["tables"] == []
 

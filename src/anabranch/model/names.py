@@ -47,7 +47,10 @@ def check_part(name: str, what: str) -> str:
     elif not is_clean(name):
         problem = "it is not valid Unicode"
     if problem:
-        raise InvalidRequest(f"{name!r} is not a name for a {what}: {problem}", hint="choose another name")
+        hint = "choose another name"
+        if "/" in str(name) and what != "column":
+            hint += "; if it is the path of a file: `ana file history`, repo.history(file=)"
+        raise InvalidRequest(f"{name!r} is not a name for a {what}: {problem}", hint=hint)
     return name
 
 
@@ -95,7 +98,10 @@ def check_ref_name(name: str, what: str) -> str:
     elif _LOOKS_LIKE_POSITION.search(name):
         problem = "a slash and digits at the end is how commits are named (main/7)"
     if problem:
-        raise InvalidRequest(f"{name!r} is not a name for a {what}: {problem}", hint="choose another name")
+        hint = "choose another name"
+        if "/" in str(name) and what != "column":
+            hint += "; if it is the path of a file: `ana file history`, repo.history(file=)"
+        raise InvalidRequest(f"{name!r} is not a name for a {what}: {problem}", hint=hint)
     return name
 
 

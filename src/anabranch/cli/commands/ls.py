@@ -65,7 +65,7 @@ def _stage(found: dict[str, Listed], opened: OpenCommit | None, namespace: str |
 
 def _lines(listed: list[Listed]) -> Iterator[str]:
     if not listed:
-        yield "There are no tables."
+        yield "There are no tables. (`ana file ls` lists files.)"
         return
     from anabranch.cli.output.tables import Heading, drawn
 
