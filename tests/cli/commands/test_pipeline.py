@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -26,7 +27,7 @@ def replace(ana: Ana, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, An
 
 @pytest.mark.parametrize("json", [False, True])
 def test_ctrl_c_ends_waiting_in_silence_and_lets_others_run(ana: Ana, replace: Any, json: bool) -> None:
-    replace("run", "time", SimpleNamespace(sleep=press_ctrl_c))
+    replace("run", "time", SimpleNamespace(sleep=press_ctrl_c, monotonic=monotonic))
     done = ana("pipeline", "watch", *(["--json"] if json else []))
     assert done.json["run"] == 1 if json else "squares: full (it was not computed before)  3 inserted" in done.out
     assert done.err == ""
