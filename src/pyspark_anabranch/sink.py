@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anabranch as ab
 from anabranch import InvalidRequest, NotFound, Repository, Transaction
-from pyspark_anabranch.once import WriteIdentity, publish_once
+from pyspark_anabranch.writing import WriteIdentity, publish_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

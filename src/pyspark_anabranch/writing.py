@@ -1,19 +1,21 @@
-"""Writes a DataFrame as one commit: tasks write files that nobody sees, and the driver takes one attempt's of each."""
+"""Writes a DataFrame as one commit: tasks write files that nobody sees, and the driver takes one attempt's of each.
+
+Its commit carries the write's identity, and a write that the branch has is not repeated."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from anabranch import InvalidRequest, NotFound, Repository, Transaction
+from anabranch import Commit, InvalidRequest, NotFound, Repository, Transaction
 from anabranch.repo.branches.workbook import Workplace
-from pyspark_anabranch.once import WriteIdentity, publish_once
 from pyspark_anabranch.options import SourceOptions
 from pyspark_anabranch.reading import arrow_schema
 
@@ -112,3 +114,31 @@ def _write_file(place: Workplace, name: str, first: pa.RecordBatch, rest: Iterat
 def _read_file(place: Workplace, name: str) -> pa.Table:
     with place.open(name) as source:
         return pq.read_table(source)
+
+
+_RETRIES = 10
+
+
+@dataclass(frozen=True)
+class WriteIdentity:
+    """The fact that identifies a write."""
+
+    fact: str
+    value: dict[str, Any]
+
+
+def publish_once(
+    repo: Repository, branch: str, message: str, identity: WriteIdentity, write: Callable[[Transaction], Any]
+) -> Commit | None:
+    """Make one commit, unless the branch has one of this write; None if so, or if nothing changed.
+
+    The branch is searched only after the commit has begun, and a strict commit fails if anybody wrote the table since:
+    of two concurrent attempts at the same write, one is published, and the other finds it on its retry.
+    """
+
+    def write_if_new(tx: Transaction) -> None:
+        if not any(value == identity.value for _, value in repo.workbook.facts(identity.fact, branch)):
+            write(tx)
+
+    asked = repo.commit(branch, message, strict=True, facts={identity.fact: identity.value}, retry=_RETRIES)
+    return asked(write_if_new)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anabranch as ab
-from pyspark_anabranch.once import WriteIdentity, publish_once
+from pyspark_anabranch.writing import WriteIdentity, publish_once
 
 
 def test_of_writers_that_do_the_same_write_at_once_one_is_published(tmp_path: Path) -> None:

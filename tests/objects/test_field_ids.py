@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import anabranch as ab
-from anabranch.model.field_ids import field_id
+from anabranch.model.schema import field_id
 from anabranch.objects import parquet
 from tests.objects.test_parquet import VALUES, column, table_of
 

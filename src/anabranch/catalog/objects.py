@@ -1,8 +1,9 @@
-"""Objects and schemas as the catalogue keeps them."""
+"""Objects and schemas as the catalogue keeps them, and all files that it names, those in manifests too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args
 
 from anabranch.catalog.later import Connection, remote_tables, sa, t
@@ -11,6 +12,7 @@ from anabranch.catalog.store import now
 from anabranch.errors import Corrupt
 from anabranch.model import objects as model
 from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ViewId
+from anabranch.model.layers import ReadManifest
 from anabranch.model.schema import Schema, read_schema, schema_document
 from anabranch.settings import OBJECTS_PER_STATEMENT
 
@@ -226,3 +228,23 @@ def _check(row: sa.Row[Any]) -> None:
 
 def _is_members(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 3 and all(isinstance(n, int) and n >= 0 for n in value)
+
+
+@dataclass(frozen=True)
+class NamedFiles:
+    """Lists the files, repeatedly if need be; a manifest never changes, so it is read once."""
+
+    read: ReadManifest
+    _inside: dict[ObjectId, list[model.StoredObject]] = field(default_factory=dict)
+
+    def paths(self, cx: Connection) -> Iterator[str]:
+        """Yield their paths, some more than once."""
+        yield from paths(cx)
+        yield from (o.path for o in self.listed(cx) if o.path)
+
+    def listed(self, cx: Connection) -> Iterator[model.StoredObject]:
+        """Yield the objects listed by manifests that are files in the root."""
+        for manifest in manifests(cx):
+            if manifest.id not in self._inside:
+                self._inside[manifest.id] = [o for o in self.read(manifest) if o.path]
+            yield from self._inside[manifest.id]

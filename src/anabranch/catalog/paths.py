@@ -14,7 +14,7 @@ from anabranch.catalog import tables as t
 from anabranch.catalog.history import Lines, clock
 from anabranch.catalog.manifests import changed, changed_id, in_order, linking
 from anabranch.catalog.prepared import prepared
-from anabranch.catalog.views import KnownObjects, learn
+from anabranch.catalog.views import ObjectCache, learn
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
 from anabranch.model.objects import Layer
@@ -25,7 +25,7 @@ Ranges = Sequence[tuple[LineId, int, int]]
 
 
 def change_layers(
-    cx: Connection, base: Position, tip: Position, things: Sequence[ThingId], known: KnownObjects
+    cx: Connection, base: Position, tip: Position, things: Sequence[ThingId], known: ObjectCache
 ) -> tuple[Layer, ...] | None:
     """Find the objects of a table's change from a commit to a descendant; None if the states must be compared."""
     return layers_along(cx, find_path(Lines(cx), base, tip), things, known)
@@ -95,7 +95,7 @@ def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> I
 
 
 def layers_along(
-    cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: KnownObjects
+    cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: ObjectCache
 ) -> tuple[Layer, ...] | None:
     """Find the objects of a table's change on a path; None if the states must be compared."""
     found: list[Layer] = []
@@ -142,7 +142,7 @@ def _had() -> Any:
     return query.where(~e.carried, ~e.dropped).order_by(e.commit_index)
 
 
-def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: KnownObjects) -> list[Layer] | None:
+def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: ObjectCache) -> list[Layer] | None:
     """The changes of consecutive commits; None if one of them gave the table another key."""
     turns: dict[tuple[str, int, int], int] = {}
     found: list[tuple[int, ObjectId]] = []
@@ -157,7 +157,7 @@ def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: K
     return [Layer(turn, known[id_]) for turn, id_ in found]
 
 
-def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: KnownObjects) -> list[Layer] | None:
+def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: ObjectCache) -> list[Layer] | None:
     """What a merge brought to its further parent: what the first parent did since the base, except for exceptions."""
     found = _reference(cx, leg, things)
     if found is None:

@@ -1,11 +1,11 @@
-"""Views as the catalogue keeps them, and the layers that make up a table at a commit."""
+"""Views as the catalogue keeps them, the layers of a table at a commit, and what a process has read of them."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import objects
-from anabranch.catalog.known import ObjectCache
 from anabranch.catalog.later import Connection, sa, t
 from anabranch.catalog.manifests import changed, changed_id, in_order, listing
 from anabranch.catalog.prepared import looked_up, prepared
@@ -13,14 +13,13 @@ from anabranch.catalog.store import now
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId, ObjectId, ThingId, ViewId
-from anabranch.model.layers import Layers
+from anabranch.model.layers import Layers, ReadManifest
 from anabranch.model.objects import Layer, StoredObject, ViewKind
+from anabranch.settings import KNOWN_OBJECTS_LIMIT
 
 if TYPE_CHECKING:
     from anabranch.model.content import LateView
 
-KnownObjects = ObjectCache
-"""Objects read before; they never change."""
 Turned = list[tuple[int, ObjectId]]
 
 
@@ -135,7 +134,7 @@ def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, a
     return found
 
 
-def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, known: KnownObjects) -> tuple[Layer, ...]:
+def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, known: ObjectCache) -> tuple[Layer, ...]:
     """The change of one commit, step by step, its turns counted from `first`."""
     rows = _listed_on_line(cx, {"thing": thing, "line": at.line, "at": at.index}).all()
     learn(cx, [ObjectId(row.object_id) for row in rows], known)
@@ -143,7 +142,7 @@ def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, know
     return tuple(Layer(turns[row.step], known[ObjectId(row.object_id)]) for row in rows)
 
 
-def change_objects(cx: Connection, at: Position, known: KnownObjects) -> list[tuple[ThingId, StoredObject]]:
+def change_objects(cx: Connection, at: Position, known: ObjectCache) -> list[tuple[ThingId, StoredObject]]:
     """List the change objects of one commit, with their tables."""
     rows = _change_objects(cx, {"line": at.line, "at": at.index}).all()
     learn(cx, [ObjectId(row.object_id) for row in rows], known)
@@ -164,7 +163,7 @@ def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
     return [(p.line, 0, p.index) for p in reversed(at.positions)]
 
 
-def learn(cx: Connection, wanted: list[ObjectId], known: KnownObjects) -> None:
+def learn(cx: Connection, wanted: list[ObjectId], known: ObjectCache) -> None:
     """Load the objects that are not known yet."""
     missing = [id_ for id_ in wanted if id_ not in known]
     known.update(described(cx, missing, known))
@@ -173,7 +172,7 @@ def learn(cx: Connection, wanted: list[ObjectId], known: KnownObjects) -> None:
         raise Corrupt(f"the catalogue links object {gone[0]} but does not have it", hint="restore it from a backup")
 
 
-def described(cx: Connection, ids: list[ObjectId], known: KnownObjects) -> dict[ObjectId, StoredObject]:
+def described(cx: Connection, ids: list[ObjectId], known: ObjectCache) -> dict[ObjectId, StoredObject]:
     """Find objects by their own rows, or in the manifests that list them, leaving out those that are gone."""
     found = objects.find(cx, ids)
     listed = listing(cx, [id_ for id_ in ids if id_ not in found])
@@ -224,3 +223,40 @@ def _check(cx: Connection, view: LateView) -> None:
     gone = link_rows(cx, [o for id_, o in view.described.items() if id_ not in new])
     if gone:
         raise Unavailable(f"{len(gone)} objects of a view were collected meanwhile", hint="try again")
+
+
+class ObjectCache(dict[ObjectId, StoredObject]):
+    """Objects by id. The limits grow with what was read last, so a table of any size fits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read_manifest: ReadManifest | None = None
+        """Reads the objects that a manifest lists; the catalogue does not hold its bytes."""
+        self._views: OrderedDict[tuple[ViewId, int], Layers] = OrderedDict()
+
+    def view(self, id_: ViewId, above: int) -> Layers | None:
+        """The layers of a view above a number of turns, if they were read before."""
+        found = self._views.get((id_, above))
+        if found is not None:
+            self._views.move_to_end((id_, above))
+        return found
+
+    def keep_view(self, id_: ViewId, above: int, layers: Layers) -> Layers:
+        """Keep the layers of a view, dropping those least recently used."""
+        self._views[(id_, above)] = layers
+        most = max(4 * KNOWN_OBJECTS_LIMIT, len(layers))
+        while sum(map(len, self._views.values())) > most:
+            self._views.popitem(last=False)
+        return layers
+
+    def forget(self) -> None:
+        """Forget everything, because objects have moved."""
+        self.clear()
+        self._views.clear()
+
+    def make_room(self, read: Layers) -> None:
+        """If there are too many objects, forget all but those of the table just read."""
+        if len(self) > max(KNOWN_OBJECTS_LIMIT, 2 * len(read)):
+            kept = dict(read.objects)
+            self.clear()
+            self.update(kept)

@@ -25,7 +25,7 @@ from anabranch.engines.far_root import S3A, FarRoot
 from anabranch.engines.spark_errors import FAILURES, NO_FILE, translate, translated
 from anabranch.errors import InvalidRequest
 from anabranch.model.ddl import parse_type
-from anabranch.model.field_ids import field_id
+from anabranch.model.schema import field_id
 from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
 from anabranch.queries.nested import has_other_form
 from anabranch.queries.query import TURN, Files, Frame, Query, Rows, Source

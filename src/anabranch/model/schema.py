@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from anabranch.errors import Corrupt, InvalidRequest, NotFound
@@ -305,3 +306,14 @@ def _read_id(text: str) -> ColumnId:
 def column_types(columns: Iterable[Column]) -> tuple[tuple[str, DataType], ...]:
     """The columns as files have them: ids and types."""
     return tuple((str(c.id), c.type) for c in columns)
+
+
+_RESERVED_FROM = 2_147_483_447
+"""Iceberg keeps the greatest 200 numbers of 32 bits for itself."""
+
+
+@lru_cache(maxsize=65_536)
+def field_id(path: str) -> int:
+    """The number of a column, or of a field inside it; `path` is the names in the file, joined by dots."""
+    digest = hashlib.sha256(path.encode()).digest()
+    return 1 + int.from_bytes(digest[:8], "big") % (_RESERVED_FROM - 1)

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 
 from anabranch.arrow.types import key_value
 from anabranch.errors import Corrupt, InvalidRequest, Unavailable
-from anabranch.model.field_ids import field_id
 from anabranch.model.objects import KeyRange, KeyValue
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, field_id
 from anabranch.objects.looks import Look, LookTask, footer_ranges, look_at, repeats_in, sync
 from anabranch.settings import ENCODING_SAMPLE_ROWS, INLINE_MEMORY_LIMIT_BYTES, PLAIN_WRITE_LIMIT_BYTES
 

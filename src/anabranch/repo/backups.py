@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anabranch.catalog.named_files import NamedFiles
+from anabranch.catalog.objects import NamedFiles
 from anabranch.catalog.store import Catalog
 from anabranch.catalog.whole_copy import copy_rows, files_named, only_in_copy
 from anabranch.errors import AlreadyExists, Corrupt, Unavailable

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 import anabranch as ab
-from anabranch.catalog.named_files import NamedFiles
+from anabranch.catalog.objects import NamedFiles
 from tests.catalog.stores import ids, make_table, put
 
 FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 import anabranch as ab
 from anabranch.catalog import tables
-from anabranch.catalog.named_files import NamedFiles
+from anabranch.catalog.objects import NamedFiles
 from tests.catalog import stores
 from tests.catalog.stores import Store
 from tests.repo.commit import test_crash as crash

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from anabranch.catalog import format_version, moves, repositories
 from anabranch.catalog import manifests as manifest_rows
 from anabranch.catalog import objects as object_rows
-from anabranch.catalog.known import ObjectCache
 from anabranch.catalog.moves import Move, MoveListener
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog, lock_repository
+from anabranch.catalog.views import ObjectCache
 from anabranch.engines.choice import Engines
 from anabranch.errors import Corrupt, InvalidRequest, Unavailable
 from anabranch.model.clock import Position

@@ -69,7 +69,7 @@ class FileFrames:
 
     def spark(self, form: str) -> DataFrame:
         """Read the files as a DataFrame; runs nothing yet."""
-        from anabranch.engines.spark_file_frames import files_frame, text_frames
+        from anabranch.engines.spark_files import files_frame, text_frames
 
         engine = self._ctx.engines.spark()
         whole, parts = self._texts(engine) if form == "lines" else ({}, self._all_parts())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from anabranch.catalog import garbage, liveness, objects, views
-from anabranch.catalog.named_files import NamedFiles
+from anabranch.catalog.objects import NamedFiles
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.model.garbage import Ages, Collected, Doomed, Garbage, Kind, Loose
 from anabranch.model.ids import ObjectId

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch.catalog import objects, places
-from anabranch.catalog.named_files import NamedFiles
+from anabranch.catalog.objects import NamedFiles
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest
 from anabranch.model.object_urls import read_object_url

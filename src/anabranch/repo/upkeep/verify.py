@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from anabranch.catalog import branches, history, manifests, objects
 from anabranch.catalog.checks.catalog import check_catalog
-from anabranch.catalog.checks.object_pages import is_there, object_page, settled_page
+from anabranch.catalog.checks.contents import is_there, object_page, settled_page
 from anabranch.catalog.checks.rows import MISSHAPEN
 from anabranch.catalog.store import Connection
 from anabranch.errors import AnabranchError, Corrupt, Unavailable
