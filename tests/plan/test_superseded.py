@@ -9,7 +9,7 @@ import pytest
 from anabranch.model.clock import Position
 from anabranch.model.garbage import ViewRecord
 from anabranch.model.ids import LineId, ThingId, ViewId
-from anabranch.plan.superseded import superseded
+from anabranch.plan.folding import superseded
 
 NOW = 1_000_000_000
 

@@ -7,7 +7,7 @@ commits and its first commit lead elsewhere: these are the steps that the search
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, Protocol
@@ -173,3 +173,34 @@ def merge_bases(lines: LineReader, ours: Position, theirs: Position, *merged: Po
             found.append(place.position)
     found = list(dict.fromkeys(found))
     return tuple(c for c in found if not any(c != d and is_ancestor(lines, c, d) for d in found))
+
+
+def nearest_first(start: str, edges: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
+    """Sort the provenance that a commit reaches by the longest path to it, so that each comes after all made from it.
+
+    A cycle, which only a forged store can have, is listed once.
+    """
+    depth: dict[str, int] = {start: 0}
+    order = list(_post_order(start, edges))
+    for found in reversed(order):
+        for below in edges.get(found, ()):
+            if below != start:
+                depth[below] = max(depth.get(below, 0), depth[found] + 1)
+    ranked = [(name, depth[name]) for name in reversed(order) if name != start]
+    return sorted(ranked, key=lambda item: item[1])
+
+
+def _post_order(start: str, edges: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    """Each commit after all that it was made from."""
+    seen = {start}
+    stack: list[tuple[str, list[str]]] = [(start, list(edges.get(start, ())))]
+    while stack:
+        name, left = stack[-1]
+        if left:
+            below = left.pop()  # last first: the list is read backwards later
+            if below not in seen:
+                seen.add(below)
+                stack.append((below, list(edges.get(below, ()))))
+        else:
+            yield name
+            stack.pop()

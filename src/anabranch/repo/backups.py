@@ -23,8 +23,7 @@ from anabranch.model.addresses import is_server, read_address, shown_location
 from anabranch.model.ids import derived_id
 from anabranch.model.objects import StoredObject
 from anabranch.model.store_folder import OBJECTS
-from anabranch.objects.copied_files import copy_file
-from anabranch.objects.locations import open_root
+from anabranch.objects.locations import copy_file, open_root
 from anabranch.objects.root import ObjectRoot, SealedFile
 from anabranch.repo.backup_places import BackupPlace, backup_place
 from anabranch.repo.stores import objects_at, objects_location, reach

@@ -14,8 +14,7 @@ from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit, Origin
 from anabranch.model.listings import Listing
-from anabranch.plan.history import is_ancestor
-from anabranch.plan.provenance import nearest_first
+from anabranch.plan.history import is_ancestor, nearest_first
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.arguments import check_text
 from anabranch.repo.context.context import Context

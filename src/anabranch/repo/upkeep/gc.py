@@ -18,7 +18,7 @@ from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.model.garbage import Ages, Collected, Doomed, Garbage, Kind, Loose
 from anabranch.model.ids import ObjectId
 from anabranch.objects.root import FoundFile
-from anabranch.plan.superseded import superseded
+from anabranch.plan.folding import superseded
 from anabranch.repo.context.context import Context
 from anabranch.settings import COLLECTED_AT_ONCE
 
