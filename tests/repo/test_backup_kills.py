@@ -12,7 +12,7 @@ import pytest
 import anabranch as ab
 from anabranch.objects.bucket import Bucket
 from anabranch.objects.folder import Folder
-from anabranch.repo import backup_places, backups
+from anabranch.repo import backups
 from tests.catalog.processes import die, run
 from tests.s3 import ENVIRONMENT
 from tests.tiny_s3 import TinyS3
@@ -22,7 +22,7 @@ STEPS = (
     *((Folder, name) for name in ("put_as", "collect")),
     *((Bucket, name) for name in ("put", "create", "delete")),
     *((backups, name) for name in ("copy_rows", "_named")),
-    (backup_places, "_put_in_place"),
+    (Path, "rename"),
 )
 """What a backup or a restore does that others see."""
 VERBS: dict[str, Callable[..., ab.StoreCopy]] = {

@@ -13,7 +13,7 @@ import pytest
 import anabranch as ab
 from anabranch.catalog.store import Catalog
 from anabranch.engines.duck import DuckEngine
-from anabranch.objects import stamps
+from anabranch.objects import folder
 from anabranch.objects.folder import Folder
 from anabranch.repo.merge import open_merge, plain_conflicts
 from anabranch.repo.read import looked_up
@@ -141,7 +141,7 @@ def test_conflicts_of_an_open_merge_are_worked_out_once(repo: ab.Repository, mon
 def test_a_file_is_hashed_as_it_is_written_and_again_once_it_is_touched(
     repo: ab.Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stamps, "_TICK_NS", 0)
+    monkeypatch.setattr(folder, "_TICK_NS", 0)
     with noted(monkeypatch, (Folder, "_digest")) as hashed:
         assert repo.table("t", where="a = 3").count() == 1
         assert hashed == []
