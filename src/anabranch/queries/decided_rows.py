@@ -140,8 +140,9 @@ def used_cells(query: Query, how: Decision) -> Query:
 
 
 def in_conflict(query: Query, how: Decision) -> Query:
-    """The rows in conflict, with all columns."""
-    return query.over(q.select([exp.Star()], q.subquery(query.expression, "d"), where=conflict_test(how)))
+    """The rows in conflict, themselves or in one of their cells, with all columns."""
+    test = q.any_of([exp.Not(this=q.is_null(q.col(KIND))), *(is_set(conflict_of(c)) for c in how.cells)])
+    return query.over(q.select([exp.Star()], q.subquery(query.expression, "d"), where=test))
 
 
 def conflicts_among(rows: pa.Table, how: Decision) -> pa.Table:
@@ -150,11 +151,6 @@ def conflicts_among(rows: pa.Table, how: Decision) -> pa.Table:
     for c in how.cells:
         test = pc.or_(test, pc.equal(rows.column(conflict_of(c)), 1))
     return rows.filter(test)
-
-
-def conflict_test(how: Decision) -> exp.Condition:
-    """Whether a row or one of its cells is in conflict."""
-    return q.any_of([exp.Not(this=q.is_null(q.col(KIND))), *(is_set(conflict_of(c)) for c in how.cells)])
 
 
 def pairs(how: Decision) -> list[tuple[str, DataType]]:

@@ -187,7 +187,9 @@ class _Decide:
     def _results(self, edited: exp.Select) -> exp.Select:
         picked: list[exp.Expr] = [exp.Star()]
         merged = [self._cell(c) for c in self.how.cells]
-        picked.append(q.aliased(self._stays(), STAYS))
+        stays = self._plain_stay()
+        stays = q.any_of([self._one_went(), exp.Paren(this=stays)]) if self.how.virtual else stays
+        picked.append(q.aliased(flag(stays), STAYS))
         picked.append(q.aliased(self._kind(), KIND))
         for c, (value, conflict) in zip(self.how.cells, merged, strict=True):
             picked.append(q.aliased(q.cast_to(self._value(c, value), c.type), c.id))
@@ -229,11 +231,6 @@ class _Decide:
             ]
         )
 
-    def _stays(self) -> exp.Expr:
-        if self.how.virtual:
-            return flag(q.any_of([self._one_went(), exp.Paren(this=self._plain_stay())]))
-        return flag(self._plain_stay())
-
     def _plain_stay(self) -> exp.Condition:
         taken = q.choose((self._takes_theirs(), q.col(there(THEIRS))), otherwise=q.col(there(OURS)))
         return exp.EQ(this=taken, expression=q.number(1))
@@ -247,11 +244,9 @@ class _Decide:
         return q.choose((q.any_of([exp.Paren(this=t) for t in tests]), kinds), otherwise=q.null_of(STRING))
 
     def _not_ours(self) -> list[exp.Expr]:
-        if self.how.virtual or self.how.policy.rule.word == "ours":
-            return [exp.false()]
-        if self.how.policy.rule.word == "newest" and self.how.has_times:
-            return [exp.false()]
-        return []
+        word = self.how.policy.rule.word
+        is_ours = self.how.virtual or word == "ours" or (word == "newest" and self.how.has_times)
+        return [exp.false()] if is_ours else []
 
     def _value(self, c: Column, merged: exp.Expr) -> exp.Expr:
         """The value of a cell after the merge."""

@@ -73,8 +73,8 @@ class _FileGone(Exception):
 def _copy(location: str, catalog: Catalog, root: ObjectRoot, facts: dict[str, str], place: BackupPlace) -> StoreCopy:
     target = open_root(place.objects)
     with place.new_catalog() as made:
-        with catalog.read() as cx:
-            _write_catalog(cx, made)
+        with catalog.read() as cx, closing(Catalog.at_file(str(made))) as copy, copy.write() as into:
+            copy_rows(cx, into, {"objects": OBJECTS})
         files = _files_of(catalog, made, root)
         copied = _copied(catalog, root, target, files)
         note = {"store_id": facts["store_id"], "store": _shown(location)}
@@ -99,12 +99,6 @@ def _copied(catalog: Catalog, root: ObjectRoot, target: ObjectRoot, files: Seque
 
     with ThreadPoolExecutor(FETCHING_THREADS) as pool:
         return list(pool.map(copied, files))
-
-
-def _write_catalog(cx: Any, made: Path) -> None:
-    """Write one state of a catalogue to a new file."""
-    with closing(Catalog.at_file(str(made))) as copy, copy.write() as target:
-        copy_rows(cx, target, {"objects": OBJECTS})
 
 
 def _files_of(catalog: Catalog, made: Path, root: ObjectRoot) -> list[SealedFile]:

@@ -206,7 +206,7 @@ def _context(
         options.author or default_author(),
         _run_sql,
     )
-    start_anew_after_fork(made)
+    _opened[id(made)] = made
     return made
 
 
@@ -218,11 +218,7 @@ def _run_sql(*given: Any) -> Any:
 
 
 _opened: WeakValueDictionary[int, Context] = WeakValueDictionary()
-
-
-def start_anew_after_fork(ctx: Context) -> None:
-    """Keep an open repository usable in forked processes."""
-    _opened[id(ctx)] = ctx
+"""Open repositories stay usable in forked processes."""
 
 
 def _start_anew() -> None:

@@ -85,29 +85,22 @@ def is_dead(holder: str) -> bool:
 
 
 def _document(ctx: Context, r: JobRecord, held: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "id": r.id,
-        "name": r.name,
-        "state": _state(r, held),
-        "output": r.branch,
-        "shard_count": r.shard_count,
-        "finished_count": r.shard_count if r.state == "published" else _finished(ctx, r),
-        "commit": r.commit_hash,
-        "error": r.error,
-        "author": r.author,
-        "started_at": to_datetime(r.started_at),
-        "finished_at": None if r.finished_at is None else to_datetime(r.finished_at),
-    }
+    said = {"id": r.id, "name": r.name, "state": _state(r, held), "output": r.branch, "shard_count": r.shard_count}
+    finished = r.shard_count if r.state == "published" else len(ctx.root.workplace(r.prefix).winners())
+    return {**said, "finished_count": finished, **_ended(r)}
+
+
+def _ended(r: JobRecord | RunRecord) -> dict[str, Any]:
+    """What the documents of jobs and runs say alike."""
+    ended = None if r.finished_at is None else to_datetime(r.finished_at)
+    said = {"commit": r.commit_hash, "error": r.error, "author": r.author}
+    return {**said, "started_at": to_datetime(r.started_at), "finished_at": ended}
 
 
 def _state(r: JobRecord, held: Mapping[str, str]) -> str:
     """The state of a job; `interrupted` if it is still marked running, but nobody works on it."""
     holder = held.get(lease_of(r.name, r.branch))
     return "interrupted" if r.state == "running" and (holder is None or is_dead(holder)) else r.state
-
-
-def _finished(ctx: Context, r: JobRecord) -> int:
-    return len(ctx.root.workplace(r.prefix).winners())
 
 
 def _finished_since(ctx: Context, r: JobRecord, shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -180,16 +173,5 @@ def _expected(row: Any) -> dict[str, Any]:
 
 
 def _run_document(r: RunRecord) -> dict[str, Any]:
-    return {
-        "pipeline": r.pipeline,
-        "run": r.number,
-        "state": r.state,
-        "output": r.output,
-        "branch": r.branch,
-        "commit": r.commit_hash,
-        "error": r.error,
-        "author": r.author,
-        "started_at": to_datetime(r.started_at),
-        "finished_at": None if r.finished_at is None else to_datetime(r.finished_at),
-        "steps": list(r.steps),
-    }
+    said = {"pipeline": r.pipeline, "run": r.number, "state": r.state, "output": r.output, "branch": r.branch}
+    return {**said, **_ended(r), "steps": list(r.steps)}

@@ -178,7 +178,7 @@ def _merged(ctx: Context, thing: ThingDraft, head: TableState, pending: Mapping[
     base, ours, own = (tree.rows_at(paths) for tree in trees)
     writer, found = BlockWriter(ctx), []
     for path in paths:
-        old, mine, other = (_apart(reader, rows.get(path)) for rows in (base, ours, own))
+        old, mine, other = (reader.taken_apart(rows.get(path)) for rows in (base, ours, own))
         merged = merge_file(old, mine, other, "conflict", lambda _: b"") if old != mine else None
         if merged is not None and merged.conflict:
             return None
@@ -191,10 +191,6 @@ def _merged(ctx: Context, thing: ThingDraft, head: TableState, pending: Mapping[
 
 def _tree(ctx: Context, state: TableState, reader: BlockReader, pending: Mapping[ObjectId, bytes]) -> FileTree:
     return FileTree(ctx, lambda: state, reader, None, pending)
-
-
-def _apart(reader: BlockReader, row: FileRow | None) -> FileRow | None:
-    return row and row._replace(blocks=reader.leaves(row.blocks, row.path))
 
 
 def _folded(writer: BlockWriter, row: FileRow | None) -> FileRow | None:

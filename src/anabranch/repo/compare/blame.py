@@ -175,9 +175,6 @@ class Blame(Relation):
         touched = {i for o in changes for i in o.touched}
         return tuple(c for c in self._schema if not touched.isdisjoint(c.ids))
 
-    def _trace(self, engine: Engine) -> Trace:
-        return Trace(self._ctx, engine, self._story, self._schema, self._columns)
-
     @property
     def _turns(self) -> list[str]:
         """The columns that label a found row: with cells, the turns of the row and its cells; otherwise its rank."""
@@ -262,7 +259,7 @@ class Blame(Relation):
         wanted = None
         if self._asked.key is not None:
             wanted = keys_in(self._asked.key, self._state.schema.key_columns)
-        trace = self._trace(engine)
+        trace = Trace(self._ctx, engine, self._story, self._schema, self._columns)
         last = trace.last(wanted, sources) if self._asked.cells else trace.newest(wanted, sources)
         rows = self._rows(engine, read, wanted, sources)
         return trace.attribution(self._story.top).of_rows(last, rows, [str(c.id) for c in read], self._turns)

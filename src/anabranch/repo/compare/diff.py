@@ -74,7 +74,8 @@ def compared(ctx: Context, cx: Connection, sides: DiffSides, table: str | None =
         things = _named(ctx, cx, sides, table)
         old, new = _shown(cx, sides.before, things), _shown(cx, sides.after, things, sides.staged)
     elif spaces:
-        every = _below(cx, ctx, sides) | things
+        # A namespace that was moved or dropped takes its contents along.
+        every = {t.id for at in (sides.before, sides.after) for t in list_tables(ctx, cx, at, None)} | things
         old, new = _shown(cx, sides.before, every), _shown(cx, sides.after, every, sides.staged)
         # Things that nobody touched are left out, unless a namespace took them along.
         same = {t for t in old.keys() & new.keys() - things if old[t].name == new[t].name}
@@ -156,11 +157,6 @@ def _tables(
 
 def _placed(shown: Mapping[ThingId, _SideThing]) -> dict[ThingId, Placed]:
     return {t: Placed(s.name, frozenset((t, *s.attributes.get("united", ())))) for t, s in shown.items()}
-
-
-def _below(cx: Connection, ctx: Context, sides: DiffSides) -> set[str]:
-    """Every table, since a namespace that was moved or dropped takes its contents along."""
-    return {t.id for at in (sides.before, sides.after) for t in list_tables(ctx, cx, at, None)}
 
 
 def _named(ctx: Context, cx: Connection, sides: DiffSides, name: str) -> set[str]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from anabranch.catalog import entries, history, touching, views
 from anabranch.errors import AnabranchError, Unavailable
 from anabranch.model.clock import Clock, Position
-from anabranch.model.commits import CommitHead
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer
 from anabranch.model.tables import TableState
@@ -37,7 +36,8 @@ def _check(ctx: Context, table: ThingId, place: Position) -> Iterator[Damage]:
         with ctx.catalog.read() as cx:
             clock = history.clock(cx, place)
             name = entries.full_name(cx, clock, table) or name
-            affects = Affected(ctx.record.name, (), _commit(history.head(cx, place)), name)
+            head = history.head(cx, place)
+            affects = Affected(ctx.record.name, (), head.hash[:12] if head else None, name)
             step = _step(ctx, clock, table, name)
         if step is not None:
             for what, hint in _contradictions(ctx, *step):
@@ -46,10 +46,6 @@ def _check(ctx: Context, table: ThingId, place: Position) -> Iterator[Damage]:
         raise
     except AnabranchError as error:
         yield Damage("table", f"{name} at {affects.commit}", error.message, affects)
-
-
-def _commit(head: CommitHead | None) -> str | None:
-    return head.hash[:12] if head else None
 
 
 def _step(

@@ -6,7 +6,7 @@ import getpass
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -135,7 +135,8 @@ class Context:
             content = file.read()
         with self.catalog.read() as cx:
             moved = manifest_rows.lying_elsewhere(cx, o.id)
-        return tuple(_placed(x, moved) for x in decode_manifest(content, o))
+        listed = decode_manifest(content, o)  # Some of them may have been moved since the manifest was written.
+        return tuple(replace(x, place="elsewhere", path=None) if x.id in moved else x for x in listed)
 
     def default_branch(self, cx: Connection) -> str:
         """The branch used when none is named; it stays so when renamed."""
@@ -250,11 +251,6 @@ class Context:
             self.cache.put(o.id, rows)
             found[o.id] = rows
         return {id_: rows for id_, rows in found.items() if rows is not None}
-
-
-def _placed(o: StoredObject, moved: Set[ObjectId]) -> StoredObject:
-    """An object listed in a manifest, which may have been moved since the manifest was written."""
-    return replace(o, place="elsewhere", path=None) if o.id in moved else o
 
 
 def _checked(o: StoredObject, content: bytes | None) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import PurePosixPath
@@ -54,7 +54,9 @@ class BlockWriter:
         with self.packs.apart() if is_large else nullcontext():
             for block in cut(pieces, chunking or "content"):
                 total.update(block)
-                refs.append(self._ref(block, verb, known))
+                digest = hashlib.sha256(block).digest()
+                place = known.get(digest) or self._placed(block, digest)
+                refs.append(BlockRef(0, self._writes[verb], self._next(), *place, digest))
         # An empty write leaves a trace, too: it says that the file was made or replaced.
         return tuple(refs) or (self._empty(verb),), total.digest()
 
@@ -72,11 +74,6 @@ class BlockWriter:
     def put_write(self) -> str:
         """The write id that references of a put carry."""
         return self._writes["p"]
-
-    def _ref(self, block: bytes, verb: str, known: Mapping[bytes, Place]) -> BlockRef:
-        digest = hashlib.sha256(block).digest()
-        place = known.get(digest) or self._placed(block, digest)
-        return BlockRef(0, self._writes[verb], self._next(), *place, digest)
 
     def _placed(self, block: bytes, digest: bytes) -> Place:
         """Where a block of this transaction is; it is stored if it is not there yet."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.catalog import objects
 from anabranch.errors import Corrupt
-from anabranch.model.files import BlockRef
+from anabranch.model.files import BlockRef, FileRow
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import StoredObject
 from anabranch.objects.packs import PackWriter, check_block
@@ -35,6 +35,10 @@ class BlockReader:
     def leaves(self, refs: Sequence[BlockRef], path: str) -> tuple[BlockRef, ...]:
         """The references to bytes, with all lists expanded."""
         return tuple(leaves(refs, lambda ref: self.read(ref, f"a list of {path!r}")))
+
+    def taken_apart(self, row: FileRow | None) -> FileRow | None:
+        """A file with all lists of its blocks expanded."""
+        return row and row._replace(blocks=self.leaves(row.blocks, row.path))
 
     def read(self, ref: BlockRef, path: str) -> bytes:
         """Read one whole block, and compare it with its hash."""

@@ -10,7 +10,6 @@ from datetime import datetime
 
 from anabranch.catalog import commits, history
 from anabranch.errors import InvalidRequest
-from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit
 from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.branches.refs import need_branch
@@ -44,17 +43,13 @@ def amend(ctx: Context, asked: AmendRequest, work: OpenCommit | None = None) -> 
         if work is not None and work.branch != head.name:
             hint = f"amend {work.branch!r}, or finish() the open commit"
             raise InvalidRequest(f"open commit {work.id} is on branch {work.branch!r}, not on {head.name!r}", hint=hint)
-        made = remake(ctx, head.position, _tip(ctx, head, work), head, _said(ctx, head, asked), "amend")
+        tip = head.position if work is None else commit_unseen(ctx, work, work._start, head, head.position)
+        made = remake(ctx, head.position, tip, head, _said(ctx, head, asked), "amend")
         with ctx.catalog.write() as cx:
             ctx.move(cx, head, history.by_hash(cx, ctx.record.id, made.hash)[0], "amend", asked.author)
     if work is not None:
         work._closed = True
     return made
-
-
-def _tip(ctx: Context, head: BranchHead, work: OpenCommit | None) -> Position:
-    """Commit the work, unseen, on top of the commit being amended; without any, that commit is the tip."""
-    return head.position if work is None else commit_unseen(ctx, work, work._start, head, head.position)
 
 
 def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> CommitWords:

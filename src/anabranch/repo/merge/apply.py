@@ -187,6 +187,8 @@ class _Merging:
         if result.schema is not None and draft.schema is not None:
             schemas |= {str(s.id): s for s in (draft.schema, result.schema)}
         described = operations_after(result.operations)
+        # Base and theirs are commits, so the catalogue already has their schemas.
+        kept = frozenset(str(s.schema.id) for s in (thing.base, thing.theirs) if s and s.schema)
         return replace(
             draft,
             parent_id=result.parent_id,
@@ -195,7 +197,7 @@ class _Merging:
             schema=result.schema,
             schemas=schemas,
             operations=tuple(dict.fromkeys((*draft.operations, *described))),
-            linked_schemas=draft.linked_schemas | _in_catalogue(thing),
+            linked_schemas=draft.linked_schemas | kept,
         )
 
     def _taken(self, thing: ThingMerge) -> ThingDraft:
@@ -361,11 +363,6 @@ def draft_of(side: ThingSide, base: TableState | None) -> ThingDraft:
         base_name=side.path,
         base_attributes=side.attributes,
     )
-
-
-def _in_catalogue(thing: ThingMerge) -> frozenset[str]:
-    """The schemas of base and theirs. Both are commits, so the catalogue already has these."""
-    return frozenset(str(s.schema.id) for s in (thing.base, thing.theirs) if s and s.schema)
 
 
 def operations_after(done: Iterable[Operation]) -> tuple[Operation, ...]:

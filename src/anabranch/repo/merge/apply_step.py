@@ -36,16 +36,13 @@ class StepMaker:
         if step.word == "revert":
             branch = replace(self.branch, position=top)
             undoable(self.ctx, self.at(step.commit), step.parent, branch, three_way=self.three_way)
-        made = self._pick(steps, top, how)
+        with side_branch(self.ctx, self.branch, top) as name:
+            made = pick(self.ctx, name, self.picked(steps, how))
         if made is None:
             return steps.left_out()
         if step.word in TOGETHER and steps.made:
             return steps.done((*steps.made[:-1], self._together(step, steps.made[-1], made).hash))
         return steps.done((*steps.made, made.hash))
-
-    def _pick(self, steps: Steps, top: Position, how: How) -> Commit | None:
-        with side_branch(self.ctx, self.branch, top) as name:
-            return pick(self.ctx, name, self.picked(steps, how))
 
     def look(self, steps: Steps, how: How) -> tuple[str, Conflicts]:
         """Make the next step, conflicts or not, as a commit that only its hash leads to."""

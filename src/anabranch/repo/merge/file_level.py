@@ -142,10 +142,10 @@ class _FileLevel:
 
     def _decide(self, row: dict[str, Any]) -> None:
         base, ours, theirs = stored = [self._side(row, side) for side in SIDES]
-        apart = self._taken_apart(ours)
+        apart = self.reader.taken_apart(ours)
         sure = not (self.decision.has_unknown and row[three_way.unknown_of(BLOCKS)])
         path = next(r.path for r in stored if r is not None)
-        rule, others = rule_for(self.rules, path), (self._taken_apart(base), self._taken_apart(theirs))
+        rule, others = rule_for(self.rules, path), (self.reader.taken_apart(base), self.reader.taken_apart(theirs))
         merged = merge_file(others[0], apart, others[1], rule, self._read, sure=sure)
         if merged.conflict and (ours is None or theirs is None):
             merged = self._with_move(row, merged, others[0], apart or others[1], rule)
@@ -194,9 +194,6 @@ class _FileLevel:
             return None
         keys = {c.name: row[str(c.id)] for c in self.decision.schema.key_columns}
         return row_of({**keys, **{c.name: row[value_of(c, side)] for c in self.decision.cells}})
-
-    def _taken_apart(self, row: FileRow | None) -> FileRow | None:
-        return row and row._replace(blocks=self.reader.leaves(row.blocks, row.path))
 
     def _read(self, row: FileRow) -> bytes:
         return b"".join(self.reader.read(ref, row.path) for ref in row.blocks)

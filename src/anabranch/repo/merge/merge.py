@@ -38,7 +38,7 @@ def _attempt(attempts: Attempts, asked: MergeRequest) -> MergeResult:
     with ctx.catalog.read() as cx:
         target, sources = read_ends(ctx, cx, asked)
     if not sources:
-        return _as_it_is(ctx, target, up_to_date=True)
+        return as_it_is(ctx, target)
     if may_forward(ctx, asked, target, sources):
         return forward(ctx, asked, target, sources[0])
     return _merge_into(attempts, asked, target, sources)
@@ -55,9 +55,10 @@ def may_forward(ctx: Context, asked: MergeRequest, target: Target, sources: Sequ
     return can and asked.ff != "never" and asked.mode == "merge"
 
 
-def _as_it_is(ctx: Context, target: Target, *, up_to_date: bool) -> MergeResult:
+def as_it_is(ctx: Context, target: Target) -> MergeResult:
+    """The result where there is nothing to merge."""
     with ctx.catalog.read() as cx:
-        return MergeResult(commits.describe(cx, [target.clock.head])[0], up_to_date=up_to_date)
+        return MergeResult(commits.describe(cx, [target.clock.head])[0], up_to_date=True)
 
 
 def forward(ctx: Context, asked: MergeRequest, target: Target, source: Position) -> MergeResult:

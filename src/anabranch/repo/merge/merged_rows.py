@@ -68,7 +68,8 @@ def decide_at(
     work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
     with _merging(work) as merge:
         decided = merge._decide(merge._keep_keys(Rows(keys)), _fitting(settled, work.decision))
-        return merge._rows_of(decided), work.decision
+        rows = decided.source.table if isinstance(decided.source, Rows) else work.engine.fetch(merge._reading(decided))
+        return rows, work.decision
 
 
 def _fitting(settled: pa.Table | None, how: Decision) -> pa.Table | None:
@@ -341,9 +342,6 @@ class _RowMerge(LinkedChanges):
 
     def _reading(self, kept: Kept) -> Query:
         return reading_of(kept.source, [name for name, _ in decided_rows.pairs(self.decision)])
-
-    def _rows_of(self, kept: Kept) -> pa.Table:
-        return kept.source.table if isinstance(kept.source, Rows) else self.engine.fetch(self._reading(kept))
 
     def _new_version(self, decided: Kept | None) -> MergedRows:
         """Write all rows anew, under a key that ours doesn't have."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from anabranch.catalog import commits, history, open_merges
+from anabranch.catalog import history, open_merges
 from anabranch.catalog.open_merges import MergeRecord
 from anabranch.catalog.store import now
 from anabranch.errors import InvalidRequest
-from anabranch.model.commits import Commit
 from anabranch.model.ids import new_id
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
@@ -17,11 +16,10 @@ from anabranch.repo.context.kept_expressions import check_rules, kept_rules
 from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.merge import forward, may_forward, publish_merge, raise_conflict, work_out
+from anabranch.repo.merge.merge import as_it_is, forward, may_forward, publish_merge, raise_conflict, work_out
 from anabranch.repo.merge.open_conflicts import OpenConflicts
 from anabranch.repo.merge.preview import Preview, preview
 from anabranch.repo.merge.request import MergeRequest, MergeResult, diff_since, read_ends
-from anabranch.repo.merge.sides import Target
 
 
 def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
@@ -102,7 +100,7 @@ class OpenMerge(OpenConflicts):
             target, sources = read_ends(self._ctx, cx, asked)
         if not sources:
             self.abort()
-            return MergeResult(self._shown(target), up_to_date=True)
+            return as_it_is(self._ctx, target)
         if may_forward(self._ctx, asked, target, sources):
             made = forward(self._ctx, asked, target, sources[0])
             self.abort()
@@ -125,10 +123,6 @@ class OpenMerge(OpenConflicts):
         return (
             f"change the rows or tables on {self.into!r}, then finish(); or abort(), change the source and merge again"
         )
-
-    def _shown(self, target: Target) -> Commit:
-        with self._ctx.catalog.read() as cx:
-            return commits.describe(cx, [target.clock.head])[0]
 
     def _found(self, how: How) -> Conflicts:
         """The conflicts left after what was resolved."""

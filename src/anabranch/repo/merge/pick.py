@@ -63,11 +63,6 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
     return publish_content(attempts, merged, says, picked.verb, options)
 
 
-def _shown(picked: Picked, target: Target) -> str:
-    """The branch as users know it, even if the commit is made on a side branch."""
-    return picked.line_of.name if picked.line_of else target.branch.name
-
-
 def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
     """Find the branch that moves."""
     return target_at(cx, need_branch(ctx, cx, on))
@@ -101,7 +96,7 @@ def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None
 
 
 def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConflict:
-    name = _shown(picked, target)
+    name = (picked.line_of or target.branch).name  # As users know it, even if the commit is made on a side branch.
     return MergeConflict(
         f"{picked.what} can't be made on {(picked.where or name)!r}: {conflicts.headline()}",
         hint="give rules=, or change the rows first",

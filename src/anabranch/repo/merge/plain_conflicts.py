@@ -32,7 +32,8 @@ def plain_conflicts(work: RowWork) -> tuple[pa.Table, Decision] | None:
     """The rows in conflict, with the columns that may be; None if there are none, or if rows must be read."""
     if not _is_plain(work):
         return None
-    ours, theirs = (_updates(layers or ()) for layers in (work.sides.to_ours, work.sides.to_theirs))
+    both = (work.sides.to_ours or (), work.sides.to_theirs or ())
+    ours, theirs = (tuple(x for x in layers if x.object.kind == "update") for layers in both)
     cells = tuple(c for c in work.decision.cells if _touches(ours, c) and _touches(theirs, c))
     if not cells or not _can_compare(work, (*ours, *theirs), cells):
         return None
@@ -55,10 +56,6 @@ def _is_plain(work: RowWork) -> bool:
         return False
     meeting = Meeting(sides.to_ours or (), sides.to_theirs or ())
     return all(x.object.kind == "update" for pair in meeting.pairs(work.decision.cells) for x in pair)
-
-
-def _updates(layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    return tuple(x for x in layers if x.object.kind == "update")
 
 
 def _touches(layers: Sequence[Layer], column: Column) -> bool:

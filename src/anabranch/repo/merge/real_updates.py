@@ -55,7 +55,9 @@ class _Asking:
         asked = [
             c for c in columns if side.in_doubt or _may_be_updated(c, layers) or _may_be_missed(c, side, old, other)
         ]
-        real = self._used(side, old, layers, asked) if asked else Used()
+        real = Used()
+        if asked:
+            real = used_columns(self.ctx, self._sides(side, old, layers), asked, self._policy(side, asked))
         all_ = {i for c in columns for i in c.ids}
         updated, filled = ({ColumnId(i) for c in some for i in c.ids} for some in (real.updated, real.filled))
         return replace(side, touched=side.touched - all_ | updated, filled=side.filled - all_ | filled)
@@ -76,12 +78,6 @@ class _Asking:
         if not self.gathered.backward or not side.rows_changed:
             return side
         return replace(side, rows_changed=rows_differ(self.ctx, self._sides(side, old, None)))
-
-    def _used(
-        self, side: ThingSide, old: ThingSide, layers: tuple[Layer, ...] | None, columns: Sequence[Column]
-    ) -> Used:
-        """Compare the rows of base and side, at the touched keys or at all."""
-        return used_columns(self.ctx, self._sides(side, old, layers), columns, self._policy(side, columns))
 
     def _sides(self, side: ThingSide, old: ThingSide, layers: tuple[Layer, ...] | None) -> Sides:
         """The base, and the side as both ours and theirs."""

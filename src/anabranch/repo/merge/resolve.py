@@ -78,9 +78,11 @@ def given_content(content: bytes | str) -> dict[str, Any]:
 
 def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
     """Settle conflicts over the table itself, its columns or a path by taking a side."""
-    if any(c.kind == FILE_FOLDER and asked.is_about(c) for c in conflicts.things):
-        _check_clash(asked)
-    if not asked.is_for_all or asked.take not in ("ours", "theirs"):
+    takes_side = asked.take in ("ours", "theirs")
+    if not takes_side and any(c.kind == FILE_FOLDER and asked.is_about(c) for c in conflicts.things):
+        message = f"{asked.file!r} is a file on one side and a folder on the other, which only a side can settle"
+        raise InvalidRequest(message, hint="take ours or theirs: what the other side has there goes")
+    if not asked.is_for_all or not takes_side:
         return {}
     found = {}
     for c in conflicts.things:
@@ -90,12 +92,6 @@ def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
                 raise InvalidRequest(f"{c.kind} of {c.table!r} can't be settled by taking a side", hint=hint)
             found[c.id] = str(asked.take)
     return found
-
-
-def _check_clash(asked: Resolution) -> None:
-    if asked.take not in ("ours", "theirs"):
-        message = f"{asked.file!r} is a file on one side and a folder on the other, which only a side can settle"
-        raise InvalidRequest(message, hint="take ours or theirs: what the other side has there goes")
 
 
 def resolve_rows(

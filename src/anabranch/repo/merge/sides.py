@@ -290,11 +290,8 @@ def gather(ctx: Context, cx: Connection, target: Target, source: Position, fork:
     ours = SideReader(ctx, target.clock, to_ours, target.draft)
     theirs = SideReader(ctx, lines.clock(source), find_path(lines, base, source))
     things = _things(ctx, cx, (*ancestor.readers(), ours, theirs), target.draft)
-    return Gathered(_heads(ancestor), ancestor.first, ours, theirs, tuple(things), ancestor)
-
-
-def _heads(ancestor: Ancestor) -> tuple[Position, ...]:
-    return tuple(r.clock.head for r in (ancestor.first, *(j.theirs for j in ancestor.joined)))
+    heads = tuple(r.clock.head for r in (ancestor.first, *(j.theirs for j in ancestor.joined)))
+    return Gathered(heads, ancestor.first, ours, theirs, tuple(things), ancestor)
 
 
 def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Clock) -> Gathered:

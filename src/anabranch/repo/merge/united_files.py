@@ -123,15 +123,13 @@ class _UnitedPaths:
     writer: BlockWriter
 
     def run(self, sources: Sequence[Written]) -> UnitedFiles | None:
-        touched = Counter(path for paths in (self._touched_by_ours(), *sources) for path in paths)
+        own = [NewObject(x.object) for x in self.sides.to_ours]
+        mine = {address_of(*key) for key in keys_of(self.ctx, own, self.sides.ours.schema, {})}
+        touched = Counter(path for paths in (mine, *sources) for path in paths)
         alone = [n for n, written in enumerate(sources) if all(touched[path] == 1 for path in written)]
         meeting = [written for n, written in enumerate(sources) if n not in alone]
         made = self._decided(meeting)
         return None if made is None else UnitedFiles(tuple(alone), made)
-
-    def _touched_by_ours(self) -> set[str]:
-        made = [NewObject(x.object) for x in self.sides.to_ours]
-        return {address_of(*key) for key in keys_of(self.ctx, made, self.sides.ours.schema, {})}
 
     def _decided(self, sources: Sequence[Written]) -> Statement | None:
         """One statement for all that sources wrote; None if some of it doesn't go together."""
@@ -152,13 +150,10 @@ class _UnitedPaths:
         base = self.base.get(path)
         if ours == base and len(theirs) == 1:
             return MergedFile(theirs[0])
-        old, mine, *others = (self._taken_apart(row) for row in (base, ours, *theirs))
+        old, mine, *others = (self.reader.taken_apart(row) for row in (base, ours, *theirs))
         merged = merge_in_order(old, mine, others, rule_for(self.rules, path.removesuffix("/")))
         if merged.conflict is not None or merged.row is None:
             return merged
         sides = zip((ours, *theirs), (mine, *others), strict=True)
         same = next((stored for stored, apart in sides if apart == merged.row), None)
         return MergedFile(same or stored_row(self.writer, merged.row, ours, mine))
-
-    def _taken_apart(self, row: FileRow | None) -> FileRow | None:
-        return row and row._replace(blocks=self.reader.leaves(row.blocks, row.path))

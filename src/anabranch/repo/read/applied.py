@@ -39,7 +39,8 @@ def whole_rows(ctx: Context, state: TableState, columns: Sequence[Column], acces
 
 def folded_changes(ctx: Context, plan: Scan, changes: Sequence[Layer], cells: Sequence[Column]) -> pa.Table:
     """Fold changes in the process to one row per key, once for each state of a table."""
-    return ctx.remembered(lambda: _fold(ctx, plan, changes, cells), (layer_ids(changes), _types((*plan.key, *cells))))
+    types = tuple((str(c.id), str(c.type)) for c in (*plan.key, *cells))
+    return ctx.remembered(lambda: _fold(ctx, plan, changes, cells), (layer_ids(changes), types))
 
 
 def _fold(ctx: Context, plan: Scan, changes: Sequence[Layer], cells: Sequence[Column]) -> pa.Table:
@@ -135,7 +136,3 @@ def _started(work: Callable[[], _T]) -> Callable[[], _T]:
 def layer_ids(layers: Sequence[Layer]) -> tuple[tuple[int, str], ...]:
     """A cache key for these layers."""
     return tuple((x.turn, x.object.id) for x in layers)
-
-
-def _types(columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
-    return tuple((str(c.id), str(c.type)) for c in columns)

@@ -64,8 +64,9 @@ class ObjectList(Listing[ObjectPlace]):
 
     def download(self) -> MovedCopies:
         """Fetch and verify what is not on this machine, so that it can be read offline."""
-        missing = [FileAddress.of(self._ctx.root.uri(o.path or ""), o) for o in self._files() if not self._is_here(o)]
-        with self._ctx.root.at_hand(missing):
+        root = self._ctx.root
+        missing = [FileAddress.of(root.uri(o.path or ""), o) for o in self._files() if not root.here([o.path or ""])]
+        with root.at_hand(missing):
             return MovedCopies(len(missing), sum(a.size_bytes for a in missing))
 
     def evict(self) -> MovedCopies:
@@ -75,9 +76,6 @@ class ObjectList(Listing[ObjectPlace]):
 
     def _files(self) -> Iterator[StoredObject]:
         return (o for o in {o.id: o for _, o in self._found}.values() if o.path)
-
-    def _is_here(self, o: StoredObject) -> bool:
-        return bool(self._ctx.root.here([o.path] if o.path else []))
 
 
 def list_objects(ctx: Context, at: str | None, table: str | None) -> ObjectList:

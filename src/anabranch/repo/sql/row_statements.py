@@ -255,12 +255,7 @@ def _clause_value(clause: MergeClause, column: Column, alias: str) -> str:
     given = dict(clause.values or ())
     if column.name in given:
         return f"({given[column.name]}\n)"
-    return _default(column) if clause.action == "insert" else _own(alias, column)
-
-
-def _own(alias: str, column: Column) -> str:
-    """The cell as it was."""
-    return f"{quoted(alias)}.{quoted(column.name)}"
+    return _default(column) if clause.action == "insert" else f"{quoted(alias)}.{quoted(column.name)}"
 
 
 def _actions(op: str, schema: Schema, alias: str, values: Mapping[str, str], source: str) -> str:

@@ -114,7 +114,8 @@ class SqlSession:
                     results += self._run_together(rest[:size], given, message, author)
                 else:
                     size = 1
-                    results.append(self._govern(rest[0], given, author))
+                    with _naming_statement(rest[0]):
+                        results.append(self._governed(rest[0], given, author))
             except AnabranchError as error:
                 error.facts["published"] = tuple(dict.fromkeys(r.commit for r in results if r.commit))
                 raise
@@ -138,23 +139,16 @@ class SqlSession:
             place = SqlPlace(self.ctx, self.branch, self.at, staged)
             return [_run(place, x, given)._settled() for x in statements]
         if self.staging:
-            return self._stage(statements, given)
+            with staged_writes(self.ctx, self.branch) as work, work.all_or_nothing():
+                place = SqlPlace(self.ctx, self.branch, None, work)
+                return [_run(place, x, given)._settled() for x in statements]
         with CommitBlock(self.ctx, CommitRequest(self.branch, message or _message(writes), author)) as tx:
             place = SqlPlace(self.ctx, self.branch, None, tx)
             results = [_run(place, x, given)._settled() for x in statements]
         return [replace(r, commit=tx.commit) if isinstance(r.statement, s.WritingSql) else r for r in results]
 
-    def _stage(self, statements: Sequence[s.SqlStatement], given: Given) -> list[SqlResult]:
-        with staged_writes(self.ctx, self.branch) as tx, tx.all_or_nothing():
-            place = SqlPlace(self.ctx, self.branch, None, tx)
-            return [_run(place, x, given)._settled() for x in statements]
-
-    def _govern(self, statement: s.SqlStatement, given: Given, author: str | None) -> SqlResult:
-        """Run a statement that moves branches."""
-        with _naming_statement(statement):
-            return self._governed(statement, given, author)
-
     def _governed(self, statement: s.SqlStatement, given: Given, author: str | None) -> SqlResult:
+        """Run a statement that moves branches."""
         from anabranch.repo.sql.version_statements import govern
 
         commit: Commit | None = None

@@ -18,14 +18,13 @@ from anabranch.model.content import LateView
 from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
 from anabranch.model.layers import as_layers
 from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, contents_of, size_of
-from anabranch.model.schema import Column, column_types
+from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
-from anabranch.model.types import DataType
 from anabranch.plan import folding
 from anabranch.plan.engine import Work
 from anabranch.plan.folding import Limits, Run
 from anabranch.queries.fold import folded
-from anabranch.queries.query import DELETE, OP, UPDATE, Query, Rows
+from anabranch.queries.query import DELETE, UPDATE, Query, Rows
 from anabranch.queries.scan import Access
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
@@ -33,7 +32,7 @@ from anabranch.repo.read.applied import whole_rows
 from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.manifests import gathered, unchanged_manifests
-from anabranch.repo.write.netting import touched_columns
+from anabranch.repo.write.netting import compared_pairs, touched_columns
 from anabranch.repo.write.row_objects import Layout, ObjectForm, layout_of, store
 from anabranch.repo.write.scratch import scratch
 from anabranch.settings import REWRITTEN_FILES_AT_ONCE
@@ -96,14 +95,8 @@ def find_place(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: st
 
 def automatic(ctx: Context) -> Limits:
     """What one commit may fold and rewrite in passing."""
-    s = ctx.settings
-    return Limits(
-        s.folding.row_limit,
-        s.objects.file_row_limit,
-        s.folding.rewrite_row_limit,
-        s.folding.rewrite_share,
-        s.folding.turn_limit,
-    )
+    s, rows = ctx.settings.folding, ctx.settings.objects.file_row_limit
+    return Limits(s.row_limit, rows, s.rewrite_row_limit, s.rewrite_share, s.turn_limit)
 
 
 @dataclass
@@ -201,7 +194,7 @@ class Refit:
         keys = [str(c.id) for c in schema.key_columns]
         with scratch(self.ctx, self.engine) as scratchpad, reading(self.ctx, part):
             query = folded(part, cells, self._access(layers))
-            kept = scratchpad.keep(query, _pairs(schema.key_columns, cells), schema.key_columns)
+            kept = scratchpad.keep(query, compared_pairs(schema, cells), schema.key_columns)
             touched = touched_columns(self.engine, kept, cells)
             found: list[StoredObject] = []
             if touched:
@@ -249,8 +242,3 @@ class Refit:
                 rows = layer.object.row_count
             found[-1].append(layer)
         return found
-
-
-def _pairs(key: Sequence[Column], cells: Sequence[Column]) -> list[tuple[str, DataType]]:
-    values = [pair for c in cells for pair in ((str(c.id), c.type), (c.before, c.type))]
-    return [*column_types(key), *values, (OP, DataType("string"))]

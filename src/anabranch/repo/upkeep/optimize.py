@@ -25,7 +25,8 @@ def optimize(ctx: Context, name: str, on: str | None) -> Optimized:
         place = find_place(ctx, cx, clock, *find_table(ctx, cx, clock, name))
     if place is None:
         raise Corrupt(f"table {name!r} has no snapshot", hint="run `ana verify`")
-    before, limits = place.state.layers, _whole(ctx)
+    before, share = place.state.layers, ctx.settings.folding.optimize_share
+    limits = replace(automatic(ctx), fold_rows=None, rewrite_rows=None, share=share)  # No bound on rows.
     with Refit(ctx, pick_engine(ctx, place.state, f"optimizing {name!r}"), place) as work:
         layers = _folded(work, before, limits)
         chosen = _chosen(layers, limits)
@@ -47,11 +48,6 @@ def _folded(work: Refit, layers: Sequence[Layer], limits: Limits) -> Sequence[La
 def _chosen(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
     thick = folding.thick(layers, limits)
     return (*thick, *folding.joining(layers, thick, folding.small(layers, limits)))
-
-
-def _whole(ctx: Context) -> Limits:
-    """Limits without a bound on what is folded and rewritten."""
-    return replace(automatic(ctx), fold_rows=None, rewrite_rows=None, share=ctx.settings.folding.optimize_share)
 
 
 def _described(

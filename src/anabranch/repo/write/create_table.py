@@ -45,16 +45,8 @@ def create_table(ctx: Context, asked: NewTable) -> ThingDraft:
         columns = _columns(asked, given)
     _check_defaults(ctx, columns)
     made = make_schema(columns, key_names(asked.key))
-    table = ThingDraft(
-        ThingId(new_id("t")),
-        "table",
-        asked.parent,
-        asked.name,
-        None,
-        made,
-        operations=("create",),
-        attributes=_attributes(asked, made),
-    )
+    id_, described = ThingId(new_id("t")), _attributes(asked, made)
+    table = ThingDraft(id_, "table", asked.parent, asked.name, None, made, operations=("create",), attributes=described)
     if given is None:
         return table
     return with_statement(table, insert_input(ctx, draft_state(table), given, {}))

@@ -31,17 +31,11 @@ def with_manifests(ctx: Context, content: Content) -> tuple[Content, list[NewObj
             views[change.thing_id] = replace(view, objects=objects, turns=turns if view.turns else ())
     if not made:
         return content, made
-    described = {o.stored.id: o.stored for o in made}
-    return (
-        replace(
-            content,
-            changes=tuple(changes),
-            views=tuple(views.values()),
-            objects=(*content.objects, *made),
-            described={**content.described, **described},
-        ),
-        made,
+    objects, described = (*content.objects, *made), {**content.described, **{o.stored.id: o.stored for o in made}}
+    content = replace(
+        content, changes=tuple(changes), views=tuple(views.values()), objects=objects, described=described
     )
+    return content, made
 
 
 def gathered(

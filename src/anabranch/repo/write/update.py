@@ -74,7 +74,7 @@ def update(
     changed = [c for c in schema if c.id in wanted.set_ids]
     checks = checks_on(state, changed)
     spark_reason = spark_reason or unproven(list(checks.values()), schema)
-    written = _written(schema, wanted)
+    written = schema.columns if wanted.set_ids & set(schema.key) else changed  # A new key stores whole rows.
     work = Work(size_of(state.layers), unproven=spark_reason, not_in_duck=not_in_duck(written, state.name))
     write = Write(ctx, ctx.engines.pick(work, what), state, pending, what)
     values = _typed_values(write, wanted)
@@ -190,11 +190,6 @@ def _types(write: Write, wanted: Assignments, columns: list[Column]) -> list[Dat
     values = {str(c.id): wanted.values[c.id].for_spark() for c in columns}
     typed = typed_values(write.scan(schema.columns), schema.columns, values, write.alias)
     return write.engine.types(replace(typed, args=wanted.value_args))
-
-
-def _written(schema: Schema, wanted: Assignments) -> list[Column]:
-    """The columns that are stored: whole rows if a key changes."""
-    return [c for c in schema if c.id in wanted.set_ids or wanted.set_ids & set(schema.key)]
 
 
 def _refuse_null(write: Write, made: tuple[NewObject, ...], changed: list[Column]) -> None:

@@ -10,7 +10,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.frames.input import read_input
 from anabranch.model.changes import Counts
 from anabranch.model.objects import NewObject
-from anabranch.model.schema import Column, Schema, column_types
+from anabranch.model.schema import Column, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
@@ -42,7 +42,7 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     write = Write(ctx, engine, state, pending, what)
     with scratch(ctx, engine) as place:
         most = given.given.row_count
-        incoming = place.keep(given.narrow(columns), _pairs(columns), schema.key_columns, most, unique=True)
+        incoming = place.keep(given.narrow(columns), column_types(columns), schema.key_columns, most, unique=True)
         if not incoming.row_count:
             return Statement("update", (), Counts())
         refuse_null(engine, incoming.source, columns, schema, what)
@@ -70,7 +70,9 @@ def _match(write: Write, place: Scratch, incoming: Kept, columns: list[Column]) 
         sources = Sources()
         existing = write.scan(columns, keys, sources)
         query = changes.matched(incoming.source, existing, schema, columns, sources)
-        return place.keep(query, _matched_pairs(schema, columns), schema.key_columns, incoming.row_count)
+        before = [(c.before, c.type) for c in columns if c.id not in schema.key]
+        pairs = [*column_types(columns), *before, (OP, DataType("string"))]
+        return place.keep(query, pairs, schema.key_columns, incoming.row_count)
 
 
 def _store_updates(write: Write, matched: Kept, columns: list[Column]) -> tuple[NewObject, ...]:
@@ -107,12 +109,3 @@ def _any(engine: Engine, rows: Query | Rows) -> bool:
     if isinstance(rows, Rows):
         return bool(rows.table.num_rows)
     return bool(engine.fetch(limited(rows, 1)).num_rows)
-
-
-def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:
-    return list(column_types(columns))
-
-
-def _matched_pairs(schema: Schema, columns: list[Column]) -> list[tuple[str, DataType]]:
-    before = [(c.before, c.type) for c in columns if c.id not in schema.key]
-    return [*_pairs(columns), *before, (OP, DataType("string"))]
