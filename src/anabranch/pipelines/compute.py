@@ -253,20 +253,9 @@ def run_job(state: RunState, dataset: Dataset, author: str | None) -> Mapping[st
     tables = {n: _as_the_run_has_it(state, i, dataset) for n, i in state.pipeline.inputs_of(dataset).items()}
     files = {n: replace(f, at=state.pins[f.label].commit) for n, f in how.files.items()}
     inputs: dict[str, JobInput] = {**tables, **files}
-    asked = JobRequest(
-        dataset.function,
-        dataset.name,
-        inputs,
-        state.branch,
-        dataset.name,
-        dataset.key,
-        shards=how.shards,
-        shard_by=how.shard_by,
-        params=how.params,
-        version=dataset.version,
-        local=how.local,
-        author=author,
-    )
+    dealt = {name: getattr(how, name) for name in ("shards", "shard_by", "params", "local")}
+    what = (dataset.function, dataset.name, inputs, state.branch, dataset.name, dataset.key)
+    asked = JobRequest(*what, version=dataset.version, author=author, **dealt)
     done = Job(state.repo, asked).run(force=True)
     return {"rows": done.rows, "files": done.files}
 

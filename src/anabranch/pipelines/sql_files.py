@@ -52,19 +52,8 @@ def _dataset(text: str, tokens: list[Token], origin: str) -> Dataset:
     query = cursor.rest("a query")
     parse_one(query)  # check Spark's grammar before anything runs
     inputs = {r.name: DatasetInput(r.name) for r in find_references(query) if not r.frame}
-    return Dataset(
-        name,
-        kind,
-        query=query,
-        inputs=inputs,
-        key=clauses.key,
-        refresh=clauses.refresh,
-        group=clauses.group,
-        expectations=tuple(clauses.expectations),
-        comment=clauses.comment,
-        properties=clauses.properties,
-        origin=origin,
-    )
+    said = {**vars(clauses), "expectations": tuple(clauses.expectations)}
+    return Dataset(name, kind, query=query, inputs=inputs, origin=origin, **said)
 
 
 def _kind(cursor: Cursor) -> DatasetKind:

@@ -210,21 +210,8 @@ def compared_rows(before: q.Query, after: q.Query, schema: Schema, sources: q.So
     """The difference of two states without a key: whole rows, counting duplicates; equal rows keep their ids."""
     ids, names = [str(k) for k in schema.key_ids], [str(c.id) for c in schema]
     old, new = _numbered(before, schema.columns, ids), _numbered(after, schema.columns, [])
-    pairs = [(comparable(c.type, q.col(c.id, "b")), comparable(c.type, q.col(c.id, "a"))) for c in schema]
-    same = q.all_of([*(q.not_distinct(one, other) for one, other in pairs), _same_number()])
-    op = q.choose(
-        (q.is_null(q.col(_NUMBER, "b")), q.text(q.INSERT)),
-        (q.is_null(q.col(_NUMBER, "a")), q.text(q.DELETE)),
-        otherwise=q.text(q.SAME),
-    )
-    picked = [
-        *(q.aliased(q.col(k, "b"), k) for k in ids),
-        *(q.aliased(q.col(n, "a"), n) for n in names),
-        q.aliased(op, q.OP),
-    ]
-    return q.Query(
-        q.select(picked, q.subquery(old, "b"), join=q.joined(q.subquery(new, "a"), same, "full")), sources.named
-    )
+    picked = [*(q.aliased(q.col(k, "b"), k) for k in ids), *(q.aliased(q.col(n, "a"), n) for n in names)]
+    return _paired(old, new, schema.columns, picked, sources)
 
 
 def compared_values(
@@ -235,16 +222,24 @@ def compared_values(
     `lost` columns have values only before; they are shown but not compared.
     """
     old, new = _numbered(before, columns, [], lost), _numbered(after, columns, [])
+    values = [(q.col(c.id, side), name) for c in columns for side, name in (("a", str(c.id)), ("b", c.before))]
+    values += [(q.col(c.id, "b"), c.before) for c in lost]
+    picked = [q.aliased(value, name) for value, name in values]
+    return _paired(old, new, columns, picked, sources)
+
+
+def _paired(
+    old: exp.Select, new: exp.Select, columns: Sequence[Column], picked: Sequence[exp.Expr], sources: q.Sources
+) -> q.Query:
+    """Join numbered rows of equal values; those without a partner came or went."""
     pairs = [(comparable(c.type, q.col(c.id, "b")), comparable(c.type, q.col(c.id, "a"))) for c in columns]
-    same = q.all_of([*(q.not_distinct(one, other) for one, other in pairs), _same_number()])
+    number = exp.EQ(this=q.col(_NUMBER, "b"), expression=q.col(_NUMBER, "a"))
+    same = q.all_of([*(q.not_distinct(one, other) for one, other in pairs), number])
     op = q.choose(
         (q.is_null(q.col(_NUMBER, "b")), q.text(q.INSERT)),
         (q.is_null(q.col(_NUMBER, "a")), q.text(q.DELETE)),
         otherwise=q.text(q.SAME),
     )
-    values = [(q.col(c.id, side), name) for c in columns for side, name in (("a", str(c.id)), ("b", c.before))]
-    values += [(q.col(c.id, "b"), c.before) for c in lost]
-    picked = [q.aliased(value, name) for value, name in values]
     join = q.joined(q.subquery(new, "a"), same, "full")
     return q.Query(q.select([*picked, q.aliased(op, q.OP)], q.subquery(old, "b"), join=join), sources.named)
 
@@ -263,10 +258,6 @@ def came_and_went(
         return q.select([*picked, q.aliased(q.text(op), q.OP)], q.subquery(query.expression, "s"))
 
     return q.Query(q.union_all([side(before, q.DELETE), side(after, q.INSERT)]), sources.named)
-
-
-def _same_number() -> exp.Expr:
-    return exp.EQ(this=q.col(_NUMBER, "b"), expression=q.col(_NUMBER, "a"))
 
 
 def _numbered(

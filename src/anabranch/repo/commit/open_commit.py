@@ -247,22 +247,9 @@ class OpenCommit(Transaction):
             )
             for s in document["statements"]
         )
-        return ThingDraft(
-            thing,
-            document["kind"],
-            ThingId(document["parent_id"]),
-            document["name"],
-            base,
-            schema,
-            statements,
-            tuple(document["operations"]),
-            document["dropped"],
-            document["attributes"],
-            document["base_name"],
-            document["base_attributes"],
-            made,
-            document["replaced_rows"],
-        )
+        kept = {name: document[name] for name in (*_KEPT, "attributes", "base_attributes")}
+        kept |= {"parent_id": ThingId(document["parent_id"]), "operations": tuple(document["operations"])}
+        return ThingDraft(thing, base=base, schema=schema, statements=statements, schemas=made, **kept)
 
 
 def changed_elsewhere(id_: str) -> BranchMoved:
@@ -276,19 +263,9 @@ def start(ctx: Context, asked: CommitRequest, parent: str | None = None, *, work
     with ctx.writing() as cx:
         sources = resolve_origins(ctx, cx, asked.provenance)
         head, creates = _target(ctx, cx, asked.branch, parent)
-        record = OpenRecord(
-            new_id("w"),
-            head.name,
-            head.position,
-            asked.message,
-            asked.author or ctx.author,
-            now(cx),
-            sources,
-            asked.strict,
-            working,
-            creates,
-            facts=check_facts(asked.facts),
-        )
+        who, facts = asked.author or ctx.author, check_facts(asked.facts)
+        said = (asked.message, who, now(cx), sources, asked.strict, working, creates)
+        record = OpenRecord(new_id("w"), head.name, head.position, *said, facts=facts)
         open_commits.insert(cx, ctx.record.id, record)
         return OpenCommit(ctx, _start(cx, record, head), record)
 
@@ -356,22 +333,19 @@ def _start(cx: Connection, record: OpenRecord, head: BranchHead) -> Start:
     return Start(head, history.known_head(cx, record.parent), history.clock(cx, record.parent), **said)
 
 
+_KEPT = ("kind", "name", "dropped", "base_name", "replaced_rows")
+"""What a draft's document holds as the draft does."""
+
+
 def _document(thing: ThingDraft) -> dict[str, Any]:
     """A draft as plain values, with objects by id, and with the schemas that the parent's table lacks."""
     own: dict[str, Schema] = {thing.schema.id: thing.schema} if thing.schema and not thing.base else {}
     return {
-        "id": thing.id,
-        "kind": thing.kind,
-        "parent_id": thing.parent_id,
-        "name": thing.name,
+        **{name: getattr(thing, name) for name in ("id", "parent_id", *_KEPT)},
+        **{name: dict(getattr(thing, name)) for name in ("attributes", "base_attributes")},
         "schema": thing.schema.id if thing.schema else None,
         "schemas": {id_: schema_document(s) for id_, s in {**thing.schemas, **own}.items()},
-        "base_name": thing.base_name,
-        "base_attributes": dict(thing.base_attributes),
-        "replaced_rows": thing.replaced_rows,
         "operations": list(thing.operations),
-        "dropped": thing.dropped,
-        "attributes": dict(thing.attributes),
         "statements": [
             {
                 "operation": s.operation,

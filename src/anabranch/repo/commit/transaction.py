@@ -210,13 +210,9 @@ class Transaction:
     def status(self) -> dict[str, dict[str, Any]]:
         """What is staged, by table: the operations, and how many rows. Files count together, as `files/`."""
         self.flush()
+        shown = ("operations", "counts", "dropped", "kind")
         return {
-            FILES_SHOWN if t.kind == "files" else t.name: {
-                "operations": t.operations,
-                "counts": t.counts,
-                "dropped": t.dropped,
-                "kind": t.kind,
-            }
+            FILES_SHOWN if t.kind == "files" else t.name: {name: getattr(t, name) for name in shown}
             for t in self._draft.things.values()
             if t.operations
         }

@@ -188,13 +188,8 @@ class FileTree:
         layers = near_layers(state, limited)
         if not layers or not keys.num_rows:
             return []
-        query = scan(
-            self._ctx,
-            replace(state, layers=layers),
-            state.schema.columns,
-            self._ctx.access(layers, self._pending),
-            keys=limited,
-        )
+        near, access = replace(state, layers=layers), self._ctx.access(layers, self._pending)
+        query = scan(self._ctx, near, state.schema.columns, access, keys=limited)
         with reading(self._ctx, state):
             return rows_of(self._ctx.engines.duck().fetch(query))
 

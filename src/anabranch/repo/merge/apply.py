@@ -205,16 +205,7 @@ class _Merging:
         result, theirs = thing.result, thing.theirs
         assert result is not None
         assert theirs is not None
-        made = ThingDraft(
-            result.id,
-            result.kind,
-            result.parent_id,
-            result.path,
-            None,
-            result.schema,
-            operations=("create",),
-            attributes=result.attributes,
-        )
+        made = replace(draft_of(result, None), operations=("create",), base_name=None, base_attributes={})
         if result.kind != "table":
             return made
         state = self.gathered.theirs.table(theirs)
@@ -352,17 +343,8 @@ class _Merging:
 
 def draft_of(side: ThingSide, base: TableState | None) -> ThingDraft:
     """A thing as a commit has it, with nothing done to it yet."""
-    return ThingDraft(
-        side.id,
-        side.kind,
-        side.parent_id,
-        side.path,
-        base,
-        side.schema,
-        attributes=side.attributes,
-        base_name=side.path,
-        base_attributes=side.attributes,
-    )
+    place, known = (side.id, side.kind, side.parent_id, side.path), side.attributes
+    return ThingDraft(*place, base, side.schema, attributes=known, base_name=side.path, base_attributes=known)
 
 
 def operations_after(done: Iterable[Operation]) -> tuple[Operation, ...]:

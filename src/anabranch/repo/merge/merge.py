@@ -159,13 +159,9 @@ def _merge_into(attempts: Attempts, asked: MergeRequest, target: Target, sources
 
 def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts, hint: str) -> None:
     """Raise MergeConflict, with the conflicts as data."""
-    names = ", ".join(map(repr, asked.sources))
-    raise MergeConflict(
-        f"{names} can't be merged into {target.branch.name!r}: {conflicts.headline()}",
-        hint=hint,
-        conflicts=conflicts,
-        branch=target.branch.name,
-    )
+    names, into = ", ".join(map(repr, asked.sources)), target.branch.name
+    message = f"{names} can't be merged into {into!r}: {conflicts.headline()}"
+    raise MergeConflict(message, hint=hint, conflicts=conflicts, branch=into)
 
 
 def _provenance(ctx: Context, merged: Merged, asked: MergeRequest) -> tuple[Origin, ...]:
@@ -181,12 +177,9 @@ def _provenance(ctx: Context, merged: Merged, asked: MergeRequest) -> tuple[Orig
 def publish_merge(attempts: Attempts, merged: Merged, asked: MergeRequest, open_merge: str | None = None) -> Commit:
     """Publish one commit with all parents; a squash has only the first."""
     squash = asked.mode == "squash"
-    says = CommitWords(
-        default_message(asked, merged.target),
-        asked.author or attempts.ctx.author,
-        provenance=_provenance(attempts.ctx, merged, asked) if squash else (),
-        facts=asked.facts or {},
-    )
+    origins = _provenance(attempts.ctx, merged, asked) if squash else ()
+    who, facts = asked.author or attempts.ctx.author, asked.facts or {}
+    says = CommitWords(default_message(asked, merged.target), who, provenance=origins, facts=facts)
     described = replace(merged, parents=merged.parents[:1]) if squash else merged
     made = publish_content(attempts, described, says, "merge", PublishOptions(allow_empty=True, open_merge=open_merge))
     assert made is not None

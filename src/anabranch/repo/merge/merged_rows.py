@@ -210,13 +210,8 @@ class _RowMerge(LinkedChanges):
             return []
         columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
         ours = self.sides.ours.read_as(self.schema)
-        old = scan(
-            self.ctx,
-            replace(ours, schemas=self.sides.ours.schemas),
-            ours.schema.own(columns),
-            self.access,
-            sources=sources,
-        )
+        state = replace(ours, schemas=self.sides.ours.schemas)
+        old = scan(self.ctx, state, ours.schema.own(columns), self.access, sources=sources)
         query = initial_values.cleared(old, self.schema, self._shown_again)
         made = store(self.ctx, self.engine, query, ObjectForm("update", self.schema, self._shown_again))
         return [Statement("update", made, Counts())] if made else []

@@ -31,18 +31,8 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
         head = need_branch(ctx, cx, asked.into)
         fixed = [(resolve(ctx, cx, ref), ref) for ref in asked.sources]
         sources = tuple(f"{history.known_head(cx, position).hash} {ref}" for position, ref in fixed)
-        record = MergeRecord(
-            new_id("g"),
-            head.name,
-            sources,
-            asked.message,
-            asked.author or ctx.author,
-            now(cx),
-            dict(asked.rules),
-            asked.strictness,
-            asked.mode,
-            asked.ff,
-        )
+        said = (asked.author or ctx.author, now(cx), dict(asked.rules), asked.strictness, asked.mode, asked.ff)
+        record = MergeRecord(new_id("g"), head.name, sources, asked.message, *said)
         open_merges.insert(cx, ctx.record.id, record)
     made = OpenMerge(ctx, record)
     try:

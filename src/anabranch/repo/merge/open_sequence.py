@@ -73,18 +73,9 @@ def start_carrying(ctx: Context, asked: SequenceRequest, commit: str) -> OpenSeq
 
 def _started(ctx: Context, asked: SequenceRequest, head: BranchHead, steps: Steps) -> OpenSequence:
     with ctx.writing() as cx:
-        record = MergeRecord(
-            new_id("g"),
-            head.name,
-            steps.kept,
-            None,
-            asked.author or ctx.author,
-            now(cx),
-            dict(asked.rules),
-            asked.strictness,
-            asked.verb,
-            "three-way" if asked.three_way else "auto",
-        )
+        said = (asked.author or ctx.author, now(cx), dict(asked.rules), asked.strictness)
+        how = (asked.verb, "three-way" if asked.three_way else "auto")
+        record = MergeRecord(new_id("g"), head.name, steps.kept, None, *said, *how)
         open_merges.insert(cx, ctx.record.id, record)
     made = OpenSequence(ctx, record)
     try:

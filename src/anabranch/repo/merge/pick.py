@@ -97,12 +97,8 @@ def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None
 
 def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConflict:
     name = (picked.line_of or target.branch).name  # As users know it, even if the commit is made on a side branch.
-    return MergeConflict(
-        f"{picked.what} can't be made on {(picked.where or name)!r}: {conflicts.headline()}",
-        hint="give rules=, or change the rows first",
-        conflicts=conflicts,
-        branch=name,
-    )
+    message = f"{picked.what} can't be made on {(picked.where or name)!r}: {conflicts.headline()}"
+    return MergeConflict(message, hint="give rules=, or change the rows first", conflicts=conflicts, branch=name)
 
 
 def parent_of(cx: Connection, commit: Position, number: int | None, what: str) -> Position:
