@@ -49,7 +49,8 @@ _WORDS = (
 def run_shell(session: Session, author: str | None) -> None:
     """Read statements and run them, until the end of input."""
     opened = session.repo.sql_session(session.branch, author=author)
-    with_history = _prepare(session.repo, opened, _history_file(session))
+    folder = session.place.folder
+    with_history = _prepare(session.repo, opened, folder / ".anabranch" / "sql_history" if folder else None)
     emit(f"Anabranch, repository {session.repo.name}. \\? for help, \\q to leave.")
     lines: list[str] = []
     try:
@@ -129,11 +130,6 @@ def _painted(text: str) -> str:
     """Colour part of a prompt; readline must be told which characters take no room."""
     painted = paint(text, "cyan", sys.stdout)
     return re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", painted)
-
-
-def _history_file(session: Session) -> Path | None:
-    folder = session.place.folder
-    return folder / ".anabranch" / "sql_history" if folder is not None else None
 
 
 def _prepare(repo: Repository, opened: SqlSession, history: Path | None) -> Callable[[], None]:

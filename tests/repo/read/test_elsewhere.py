@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.catalog.places import add_location, put_elsewhere
+from anabranch.catalog.objects import add_location, put_elsewhere
 from anabranch.objects.locations import open_root
 from tests.s3 import ENVIRONMENT
 from tests.tiny_s3 import TinyS3

@@ -36,17 +36,18 @@ def command(
     if delete or force:
         _delete(session, names, force)
     elif move:
-        _rename(session, *_one_or_two(names, "-m takes [OLD] NEW", session.branch))
+        _rename(session, names)
     elif names:
-        name, *at = _at_most_two(names)
-        make_branch(session, name, at[0] if at else None)
+        if len(names) > 2:
+            raise BadUsage(f"NAME and AT were expected, {len(names)} names were given", hint="see `ana branch --help`")
+        make_branch(session, *names)
     elif show_current:
         session.tell({"current": session.branch}, session.branch)
     else:
         _list(session, verbose)
 
 
-def make_branch(session: Session, name: str, at: str | None) -> None:
+def make_branch(session: Session, name: str, at: str | None = None) -> None:
     """Make a branch and say so."""
     made = session.repo.branch(name, session.ref(at))
     session.tell({"branch": branch_document(made, session.branch)}, f"Made branch {made.name} at {short(made.commit)}")
@@ -83,20 +84,12 @@ def _delete_one(session: Session, name: str, force: bool) -> None:
         emit(f"Deleted branch {name}")
 
 
-def _rename(session: Session, old: str, new: str) -> None:
+def _rename(session: Session, names: tuple[str, ...]) -> None:
+    if len(names) not in (1, 2):
+        message = f"-m takes [OLD] NEW, {len(names)} names were given"
+        raise BadUsage(message, hint="see `ana branch --help`")
+    old, new = (session.branch, *names)[-2:]
     session.repo.rename_branch(old, new)
     if old == session.branch and session.place.folder:
         session.switch_to(new)
     session.tell({"renamed": {"from": old, "to": new}}, f"Renamed branch {old} to {new}")
-
-
-def _one_or_two(names: tuple[str, ...], usage: str, first: str) -> tuple[str, str]:
-    if len(names) not in (1, 2):
-        raise BadUsage(f"{usage}, {len(names)} names were given", hint="see `ana branch --help`")
-    return (first, names[0]) if len(names) == 1 else (names[0], names[1])
-
-
-def _at_most_two(names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(names) > 2:
-        raise BadUsage(f"NAME and AT were expected, {len(names)} names were given", hint="see `ana branch --help`")
-    return names

@@ -135,18 +135,14 @@ def find_types(
             long.add(name)
     if unknown:
         raise UnknownFacts(unknown)
-    return Types(texts, _united([_typed_schema(part, texts) for part in parts], long))
+    empty = [replace(part, rows=part.rows.slice(0, 0)) for part in parts]
+    return Types(texts, _united([typed(part, texts, TextOptions()).schema for part in empty], long))
 
 
 def _known(facts: Mapping[str, ColumnFacts], name: str) -> ColumnFacts:
     if name not in facts:
         raise UnknownFacts({})
     return facts[name]
-
-
-def _typed_schema(part: FilePart, texts: Mapping[str, DataType]) -> pa.Schema:
-    empty = replace(part, rows=part.rows.slice(0, 0))
-    return typed(empty, texts, TextOptions()).schema
 
 
 def typed(part: FilePart, texts: Mapping[str, DataType], options: TextOptions) -> pa.Table:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
-from anabranch.catalog.places import places_of
+from anabranch.catalog.objects import places_of
 from anabranch.catalog.store import Catalog
 from anabranch.errors import AnabranchError, Corrupt
 from anabranch.model.ids import ObjectId

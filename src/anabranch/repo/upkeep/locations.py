@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.catalog import objects, places
+from anabranch.catalog import objects
 from anabranch.catalog.objects import NamedFiles
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest
@@ -39,11 +39,11 @@ def add_location(ctx: Context, url: str) -> AddedLocation:
     moved = copies = 0
     for find in (_in_rows, _in_manifests):  # Manifests second: one that was moved itself is readable only then.
         with ctx.catalog.write() as cx:
-            location = places.add_location(cx, shown, _ROLE)
-            copies += places.copies(cx, location, there)
+            location = objects.add_location(cx, shown, _ROLE)
+            copies += objects.copies(cx, location, there)
             lost = [o for o in find(ctx, cx) if o.path not in own and there.get(str(o.path)) == o.size_bytes]
             for o in lost:
-                places.put_elsewhere(cx, o.id, location, str(o.path))
+                objects.put_elsewhere(cx, o.id, location, str(o.path))
         ctx.known_objects.forget()
         moved += len(lost)
     return AddedLocation(shown, moved, copies)
