@@ -111,9 +111,8 @@ def _move(ctx: Context, name: str, to: str, verb: str, *, must_descend: bool) ->
 
 
 def _described(ctx: Context, cx: Connection, name: str, shown: Position) -> Branch:
-    return Branch(
-        name, history.known_head(cx, shown).hash, history.to_datetime(branches.created(cx, ctx.record.id, name))
-    )
+    created_at = history.to_datetime(branches.created(cx, ctx.record.id, name))
+    return Branch(name, history.known_head(cx, shown).hash, created_at)
 
 
 def _refuse_taken(ctx: Context, cx: Connection, name: str) -> None:

@@ -65,10 +65,8 @@ class TableDiff(Relation):
         counts = self.counts()
         described = [", ".join(f"{n:,} {word}" for word, n in counts.items())]
         described += [f"{c.change} {c.name or ''}: {c.before} → {c.after}" for c in self.schema]
-        title, total = (
-            f"{self.name}: {self.change}{renamed}",
-            sum(counts[w] for w in ("inserted", "updated", "deleted")),
-        )
+        title = f"{self.name}: {self.change}{renamed}"
+        total = sum(counts[w] for w in ("inserted", "updated", "deleted"))
         return DifferenceShown(title, tuple(described), self.columns, self.rows(limit=ROWS), total)
 
     @property
@@ -115,11 +113,9 @@ class TableDiff(Relation):
     @property
     def _described(self) -> tuple[SchemaChange, ...]:
         """The checks, properties and clustering of a table that was added."""
-        return (
-            attribute_changes({"cluster_by": []}, _named_layout(self._after))
-            if self._before is None and self._after
-            else ()
-        )
+        if self._before is not None or self._after is None:
+            return ()
+        return attribute_changes({"cluster_by": []}, _named_layout(self._after))
 
     @property
     def _is_made_anew(self) -> bool:

@@ -136,14 +136,13 @@ class TableConflicts(Relation):
 
         return conflicts_html({self.table: self.rows()})
 
-    @property
-    def _keys(self) -> Sequence[Column]:
-        return _keys_of(self.decision.schema)
-
     def _described(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         from anabranch.queries.three_way import BASE, KIND, OURS, THEIRS, conflict_of, there, value_of
 
-        keys, names = [(k.name, k.id) for k in self._keys], {"base": BASE, "ours": OURS, "theirs": THEIRS}
+        keys, names = (
+            [(k.name, k.id) for k in _keys_of(self.decision.schema)],
+            {"base": BASE, "ours": OURS, "theirs": THEIRS},
+        )
         cells = [
             (c.name, conflict_of(c), [(name, value_of(c, side)) for name, side in names.items()])
             for c in self.decision.cells
@@ -285,17 +284,13 @@ class Conflicts(Mapping[str, TableConflicts]):
         """What is left once rows are settled; None if only the merge can tell: constraints may break, files clash."""
         touched = [t for t in self.tables.values() if t.id in settled]
         files = self._files_after(settled)
-        if self.broken or any(t.may_break for t in touched) or self._may_clash(files):
+        # Files that were settled may be folders of the other side now, or none any more.
+        may_clash = files is not self.file_rows and (files is None or bool(self.clashes))
+        if self.broken or any(t.may_break for t in touched) or may_clash:
             return None
         tables = {n: t.after(settled[t.id]) if t.id in settled else t for n, t in self.tables.items()}
         left = {name: t for name, t in tables.items() if t.decided.num_rows}
         return replace(self, tables=left, file_rows=files)
-
-    def _may_clash(self, left: TableConflicts | None) -> bool:
-        """Whether files that were settled may be folders of the other side now, or are none any more."""
-        if left is self.file_rows:
-            return False
-        return left is None or bool(self.clashes)
 
     def _files_after(self, settled: Mapping[ThingId, pa.Table]) -> TableConflicts | None:
         files = self.file_rows

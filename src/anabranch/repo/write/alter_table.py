@@ -71,9 +71,8 @@ def drop_column(table: ThingDraft, name: str) -> ThingDraft:
     column = schema.column(name)
     refuse_used(table, column, "dropped")
     if column.id in table.attributes.get("cluster_by", ()):
-        raise InvalidRequest(
-            f"table {table.name!r} is clustered by {name!r}", hint="cluster it by something else first"
-        )
+        hint = "cluster it by something else first"
+        raise InvalidRequest(f"table {table.name!r} is clustered by {name!r}", hint=hint)
     return _with_rules_moved(with_schema(table, schema_change.without_column(schema, column)), column.name, None)
 
 

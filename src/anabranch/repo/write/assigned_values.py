@@ -56,9 +56,8 @@ def literals_for(value: Any, column: Column, what: str) -> Any:
     try:
         (found,) = one_value(value, column).to_pylist()
     except DoesNotFit as error:
-        raise InvalidRequest(
-            f"{what}: {error}", hint="give a value of the column's type", column=column.name
-        ) from error
+        hint = "give a value of the column's type"
+        raise InvalidRequest(f"{what}: {error}", hint=hint, column=column.name) from error
     return written_out(found, column.type)
 
 

@@ -12,16 +12,10 @@ from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement
 from anabranch.queries.query import Query, Rows, limited
 from anabranch.repo.context.context import Context
+from anabranch.repo.write import refusals
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import naming_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
-from anabranch.repo.write.refusals import (
-    NAMED_AT_MOST,
-    refuse_keys,
-    refuse_null,
-    refuse_repeated,
-    refuse_repeated_anywhere,
-)
 from anabranch.repo.write.row_objects import ObjectForm, layout_of, store_checked
 from anabranch.repo.write.write import Pending, Write
 
@@ -54,11 +48,11 @@ def insert_rows(write: Write, query: Query | Rows) -> tuple[NewObject, ...]:
         return ()
     try:
         source = write.source_of(made, schema.stored)
-        refuse_null(engine, source, [c for c in schema if str(c.id) not in stored.null_free], schema, what)
+        refusals.refuse_null(engine, source, [c for c in schema if str(c.id) not in stored.null_free], schema, what)
         if schema.has_key:
-            refuse_repeated(stored.repeats or [], schema, what)
+            refusals.refuse_repeated(stored.repeats or [], schema, what)
             if not by_key or stored.repeats is None:
-                refuse_repeated_anywhere(engine, source, schema, what)
+                refusals.refuse_repeated_anywhere(engine, source, schema, what)
             refuse_taken(write, made)
         refuse_broken_checks(write.on_nothing(), made, checks_on(write.state))
     except BaseException:
@@ -75,7 +69,6 @@ def refuse_taken(write: Write, made: Sequence[NewObject]) -> None:
     with write.reading():
         found = write.rows_at(key, keys)
         if found is None:
-            found = write.engine.fetch(limited(write.scan(key, keys), NAMED_AT_MOST))
-    refuse_keys(
-        found.slice(0, NAMED_AT_MOST).to_pylist(), write.schema, f"{write.what}: the table has these keys already"
-    )
+            found = write.engine.fetch(limited(write.scan(key, keys), refusals.NAMED_AT_MOST))
+    some = found.slice(0, refusals.NAMED_AT_MOST).to_pylist()
+    refusals.refuse_keys(some, write.schema, f"{write.what}: the table has these keys already")
