@@ -304,6 +304,8 @@ _WRITING = {
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.parquet.fieldId.write.enabled": "true",
     "parquet.page.write-checksum.enabled": "true",
+    "compression": "zstd",
+    "parquet.compression.codec.zstd.level": "1",  # as quickly written as by snappy, and a third smaller
 }
 
 
