@@ -45,6 +45,14 @@ def postgres(pytestconfig: pytest.Config) -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is noted for this user in a folder of the tests, not in the home of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Name a place for a new store: a folder that is not there yet, or the URL of an empty database."""

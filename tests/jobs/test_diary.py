@@ -105,7 +105,7 @@ def test_a_program_that_works_when_it_is_read_is_not_read(
 ) -> None:
     id_ = failed(shop)
     Path("sizes.py").write_text(PROGRAM.replace('if __name__ == "__main__":', "if True:"))
-    assert "as soon as it is read" in told(capsys, "job", "resume", id_, expected=2)
+    assert "as soon as it is read" in told(capsys, "job", "resume", id_, "sizes.py:sizes", expected=2)
 
 
 KILLED = """

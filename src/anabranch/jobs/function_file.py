@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,6 +48,27 @@ def load_function(place: Mapping[str, str] | None, job: str) -> Callable[..., An
     return found  # type: ignore[no-any-return]
 
 
+def read_place(text: str) -> dict[str, str]:
+    """Read FILE.py:FUNCTION, as a user writes it."""
+    file, colon, name = text.rpartition(":")
+    if not (colon and file and name):
+        raise InvalidRequest(f"{text!r} names no function", hint="write FILE.py:FUNCTION, such as words.py:words")
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise NotFound(f"there is no file {file!r}", hint="name the file that has the function: FILE.py:FUNCTION")
+    return {"file": str(path.resolve()), "name": name}
+
+
+def source_files(function: Callable[..., Any]) -> list[Path]:
+    """The file of a function, and the files beside it that this process has loaded as modules."""
+    place = place_of(function)
+    if place is None:
+        return []
+    own = Path(place["file"])
+    beside = [Path(str(m.__file__)).resolve() for m in list(sys.modules.values()) if _is_beside(m, own.parent)]
+    return sorted({own, *(path for path in beside if path.is_file())})
+
+
 def loaded_from_files(function: Callable[..., Any]) -> list[ModuleType]:
     """The modules of a function that this process loaded by their path, its own and those beside it.
 
@@ -62,13 +84,19 @@ def _is_beside(module: Any, folder: Path) -> bool:
     file = getattr(module, "__file__", None)
     if not isinstance(module, ModuleType) or not file or module.__name__ == "__main__":
         return False
-    is_installed = "site-packages" in Path(file).parts or module.__name__.partition(".")[0] == "anabranch"
-    return not is_installed and folder in Path(file).resolve().parents
+    path = Path(file).resolve()
+    is_installed = "site-packages" in path.parts or module.__name__.partition(".")[0] == "anabranch"
+    is_of_python = Path(os.__file__).resolve().parent in path.parents
+    return not is_installed and not is_of_python and folder in path.parents
 
 
 def _works_when_imported(path: Path) -> bool:
     """Tell whether a file runs a job at its top level, outside of functions and `if __name__ …`."""
-    tops = [n for n in ast.parse(path.read_text("utf-8")).body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    try:
+        tree = ast.parse(path.read_text("utf-8"))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise InvalidRequest(f"{path.name} can't be read as Python: {error}", hint="name a file of Python") from error
+    tops = [n for n in tree.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
     loose = [n for n in tops if not (isinstance(n, ast.If) and "__name__" in ast.unparse(n.test))]
     calls = (c for top in loose for c in ast.walk(top) if isinstance(c, ast.Call))
     return any(isinstance(c.func, ast.Attribute) and c.func.attr in ("job", "run") for c in calls)

@@ -20,6 +20,7 @@ from anabranch.catalog.jobs import JobRecord
 from anabranch.errors import AnabranchError, InvalidRequest, RunFailed, Unavailable
 from anabranch.frames.input import key_names
 from anabranch.jobs import dealt, runner
+from anabranch.jobs.begun_here import forget_begun, note_begun
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.dealt_rows import deal_gone, write_input_rows, write_whole_input
 from anabranch.jobs.function_file import loaded_from_files
@@ -95,7 +96,9 @@ class Job:
         asked, prefix = self.asked, _hash(key, base.hash if base else "")[:32]
         known = {"name": asked.name, "key": key, "branch": asked.output, "prefix": prefix, "author": asked.author}
         asks = {**known, "shard_count": asked.shards, **to_remember(asked, code, pins)}
-        return self.repo.workbook.begin_job(asks)
+        record = self.repo.workbook.begin_job(asks)
+        note_begun(self.repo.workbook.store_id, record, asked.function)
+        return record
 
     def _carry_out(
         self,
@@ -121,6 +124,7 @@ class Job:
             self.repo.workbook.end_job(record, Ending.failed(error), diary)
             raise
         self.repo.workbook.end_job(record, Ending("published", made.hash), diary)
+        forget_begun(self.repo.workbook.store_id, record)
         place.remove()
         ran = len(before.waiting)
         rows, files = sum(d["rows"] for d in done), sum(len(d["files"]) for d in done)

@@ -16,7 +16,7 @@ from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.objects import found_files, process_folder
-from anabranch.objects.root import WORK, FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names, work_path
 from anabranch.objects.workplaces import FolderPlace, Workplace
 
 _TICK_NS = 100_000_000
@@ -148,7 +148,11 @@ class Folder:
 
     def workplace(self, name: str) -> Workplace:
         """A folder beside the objects: gc leaves it alone, and whoever works there removes it."""
-        return FolderPlace(str(self._path / WORK / name))
+        place = self._path / work_path(name)
+        for linked in (place.parent, place):
+            if linked.is_symlink():
+                raise Corrupt(f"{linked} is a link, which is not followed in an object root", hint=_DAMAGED_OR_HARMFUL)
+        return FolderPlace(str(place))
 
     def discard(self, path: str) -> None:
         """Remove a file or prefix; a missing one is fine."""

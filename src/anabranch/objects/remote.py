@@ -22,7 +22,7 @@ from anabranch.objects import found_files
 from anabranch.objects.blobs import Blob, Blobs
 from anabranch.objects.cache import FileCache, WantedFile
 from anabranch.objects.ranged import RangedFile
-from anabranch.objects.root import WORK, FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names, work_path
 from anabranch.objects.workplaces import Workplace
 from anabranch.settings import LEFT_BEHIND_SECONDS, RANGE_BYTES, STILL_ALIVE_SECONDS
 
@@ -93,8 +93,9 @@ class RemoteRoot:
 
     def workplace(self, name: str) -> Workplace:
         """A place below a prefix without objects."""
+        path = work_path(name)
         self.claim()
-        return self._blobs.workplace(f"{WORK}/{name}")
+        return self._blobs.workplace(path)
 
     def discard(self, path: str) -> None:
         """Remove a blob or prefix. A remnant does no harm; an error here would hide a real one."""

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
+from anabranch.errors import Corrupt
 from anabranch.objects.workplaces import Workplace
 
 WORK = "jobs"
 """Jobs work below this name, which no object has."""
+_WORK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}", re.ASCII)
+
+
+def work_path(name: str) -> str:
+    """The place of a job below a root. The name may be a stranger's: it never leads to another folder."""
+    if not isinstance(name, str) or _WORK_NAME.fullmatch(name) is None:
+        hint = "the catalogue is damaged, or was made to harm; restore it from a backup"
+        raise Corrupt(f"{name!r} is no place where a job works", hint=hint)
+    return f"{WORK}/{name}"
 
 
 @dataclass(frozen=True)

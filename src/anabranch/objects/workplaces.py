@@ -137,7 +137,16 @@ class FolderPlace:
                 shutil.rmtree(folder.path, ignore_errors=True)
 
     def _at(self, name: str) -> str:
-        return os.path.join(self.path, name) if name else self.path
+        """The path of a file. Names come from manifests, which a stranger may have written, so none leads out."""
+        if not name:
+            return self.path
+        path = os.path.join(self.path, name)
+        inside = os.path.realpath(self.path) + os.sep
+        if not os.path.realpath(path).startswith(inside):
+            from anabranch.errors import Corrupt  # Only for this error: an executor may not have the package.
+
+            raise Corrupt(f"{name!r} leads out of {self.path}, where a job works", hint="forget it with `ana job rm`")
+        return path
 
     def _new(self, name: str) -> str:
         path = self._at(name)

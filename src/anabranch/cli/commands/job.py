@@ -99,18 +99,21 @@ def logs(session: Session, job: str) -> None:
 
 @command.command("resume")
 @_job
-def resume(session: Session, job: str) -> None:
+@click.argument("function", metavar="[FILE.py:FUNCTION]", required=False)
+def resume(session: Session, job: str, function: str | None) -> None:
     """Go on with a job that failed or was interrupted: shards that are finished are not run again.
 
     \b
     $ ana job resume words
+    $ ana job resume words jobs/words.py:words
 
-    Its function is read from the file that it was in. Code that changed since is refused: make the job again.
+    Its function is read from the file that it was in, if the job began on this machine. For one that began elsewhere
+    name the file and the function: what a store names is not run. Code that changed since is refused.
 
     JSON: id, name, commit, reused, shards, resumed, rows, files.
     """
     with session.progress(f"resuming {job}"):
-        done = session.repo.resume_job(job)
+        done = session.repo.resume_job(job, function=function)
     counts = {"shards": done.shards, "resumed": done.resumed, "rows": done.rows, "files": done.files}
     if session.told({"id": done.id, "name": done.name, "commit": done.commit.hash, "reused": done.reused, **counts}):
         return

@@ -27,6 +27,11 @@ class Workbook:
 
     ctx: Context
 
+    @property
+    def store_id(self) -> str:
+        """The id of the store."""
+        return self.ctx.store_id
+
     def facts(self, key: str, at: str | None) -> list[tuple[str, Any]]:
         """List the commits reachable from a ref that carry a fact, newest first, with its value."""
         return find_facts(self.ctx, key, at)

@@ -70,11 +70,15 @@ class UpkeepVerbs(OpenedRepository):
 
         return find_job(self._ctx, job)
 
-    def resume_job(self, job: str) -> Any:
-        """Resume a job that failed or was interrupted; its function is loaded from the file it was in."""
+    def resume_job(self, job: str, *, function: Callable[..., Any] | str | None = None) -> Any:
+        """Resume a job that failed or was interrupted, by the code that this machine noted when it began.
+
+        For a job that began elsewhere, give the function, or a text `FILE.py:FUNCTION`: no code is run on the word of a
+        store.
+        """
         from anabranch.repo.verbs.above import verb
 
-        return verb("resume_job")(self, job)
+        return verb("resume_job")(self, job, function)
 
     def remove_job(self, job: str) -> dict[str, Any]:
         """Forget a job and remove what its shards left behind; what it published stays."""
