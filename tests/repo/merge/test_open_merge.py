@@ -103,6 +103,60 @@ def check(repo: ab.Repository, asked: dict[str, Any], count: int, open_: list[An
     assert repo.open_merges() == []
 
 
+def of(columns: str, rows: int = 2) -> Act:
+    """Make a table with whole numbers in these columns besides the key."""
+    made = [{"id": n, **{c: 10 * n + place for place, c in enumerate(columns)}} for n in range(1, rows + 1)]
+    return lambda tx: tx.create_table("t", made, key="id")
+
+
+def each(*changes: tuple[int, dict[str, int]]) -> Act:
+    """Change rows in a statement each."""
+    return both(*(put(id_, **values) for id_, values in changes))
+
+
+@pytest.mark.parametrize("columns", ["ab", "abc"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_rows_in_conflict_in_different_columns_are_resolved(duck: ab.Repository, columns: str, apart: bool) -> None:
+    ours = each((1, {"a": 101}), (2, {"b": 102}))
+    theirs = each((2, {"b": 202}), (1, {"a": 201}))
+    merge = started(duck, ours, theirs, of(columns))
+    assert left(merge) == [(1, "a"), (2, "b")]
+    if apart:
+        assert merge.resolve("t", take="theirs", key=1) == 1
+        assert merge.table("t").rows()[0]["a"] == 201
+        assert left(merge) == [(2, "b")]
+    merge.resolve("t", take="theirs")
+    assert left(merge) == []
+    expected = [(1, 201, 11, 12), (2, 20, 202, 22)]
+    expected = [row[: len(columns) + 1] for row in expected]
+    assert [tuple(row.values()) for row in merge.table("t").rows()] == expected
+    merge.finish()
+    assert rows(duck) == expected
+
+
+def test_sources_that_conflict_at_the_same_key_are_resolved_one_after_another(duck: ab.Repository) -> None:
+    fork(duck, of("ab"), put(1, a=1), put(1, a=2))
+    duck.branch("more", at="main")
+    act(duck, "more", put(1, a=3))
+    merge = duck.start_merge(["theirs", "more"], into="ours")
+    assert cells(merge.conflicts) == [((1,), "update/update", "a", 10, 1, 2)]
+    merge.resolve("t", take="theirs")
+    assert cells(merge.conflicts) == [((1,), "update/update", "a", 10, 2, 3)]
+    merge.resolve("t", set={"a": "ours + theirs"})
+    assert not merge.conflicts
+    merge.finish()
+    assert rows(duck) == [(1, 5, 11), (2, 20, 21)]
+
+
+def test_a_row_in_which_nothing_was_asked_for_keeps_what_was_resolved(duck: ab.Repository) -> None:
+    merge = started(duck, each((1, {"a": 101}), (2, {"b": 102})), each((1, {"a": 201}), (2, {"b": 202})), of("ab"))
+    assert merge.resolve("t", take="theirs") == 2
+    assert merge.resolve("t", set={"a": 7}) == 1
+    assert left(merge) == []
+    merge.finish()
+    assert rows(duck) == [(1, 7, 11), (2, 20, 202)]
+
+
 def test_a_cell_that_was_resolved_before_keeps_its_value_when_another_of_the_row_is_resolved(
     repo: ab.Repository,
 ) -> None:

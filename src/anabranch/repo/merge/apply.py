@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from anabranch.catalog import entries
@@ -241,8 +242,10 @@ class _Merging:
         if is_files:
             merged = self._without_clashes(table, merged, settled)
         if merged.conflicts is not None and merged.decision is not None:
-            rows, how, whole = merged.conflicts, merged.decision, lambda keys: table.decide(self.ctx, keys, None)
-            found = TableConflicts(draft.name, draft.id, rows, how, self.ctx, may_break, whole)
+            decide = None if merged.has_whole_conflicts else partial(table.decide, self.ctx, settled=None)
+            found = TableConflicts(
+                draft.name, draft.id, merged.conflicts, merged.decision, self.ctx, may_break=may_break, decide=decide
+            )
             if is_files:
                 self.files = found
             else:

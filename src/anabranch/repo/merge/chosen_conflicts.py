@@ -67,6 +67,34 @@ def others_than(gone: pa.Table, rows: pa.Table, key: Sequence[str]) -> pa.Table:
     return rows.filter(pa.array([k not in known for k in tuples(rows, key)], pa.bool_()))
 
 
+def of_other_versions(gone: pa.Table, rows: pa.Table, how: three_way.Decision) -> pa.Table:
+    """The rows that were decided over another base, ours or theirs than those of the same key among others."""
+    known = set(_versions(gone, how))
+    return rows.filter(pa.array([v not in known for v in _versions(rows, how)], pa.bool_()))
+
+
+def _versions(rows: pa.Table, how: three_way.Decision) -> list[tuple[Any, ...]]:
+    """The key and the three versions of each row, in a form in which equal rows are equal."""
+    names = [str(k) for k in how.schema.key_ids]
+    names += [three_way.there(side) for side in three_way.SIDES]
+    names += [three_way.value_of(c, side) for c in how.cells for side in three_way.SIDES]
+    columns = [[_comparable(value) for value in objects_of(rows.column(name))] for name in names]
+    return list(zip(*columns, strict=True))
+
+
+def _comparable(value: Any) -> Any:
+    """A value in a form that Python compares as engines do: NaN equals itself, 0.0 equals -0.0."""
+    if isinstance(value, float):
+        return "NaN" if value != value else value + 0.0
+    if isinstance(value, dict):
+        return frozenset((_comparable(k), _comparable(v)) for k, v in value.items())
+    if isinstance(value, list) and value and isinstance(value[0], tuple):
+        return frozenset((_comparable(k), _comparable(v)) for k, v in value)  # A map whose keys are nested.
+    if isinstance(value, list):
+        return tuple(_comparable(v) for v in value)
+    return value
+
+
 def as_decided(rows: list[dict[str, Any]], found: pa.Table, how: three_way.Decision) -> pa.Table:
     """Rows that were decided one by one, in the form of those that a merge found."""
     names = [name for name, _ in decided_rows.pairs(how)]

@@ -41,7 +41,7 @@ class TableConflicts(Relation):
     may_break: bool = False
     """Whether resolving them may break a constraint of the table."""
     decide: Callable[[pa.Table], Decided] | None = field(default=None, repr=False)
-    """Decides rows at given keys with all columns; `decided` may hold only those in conflict."""
+    """Reads the whole rows at given keys and decides them; None if `decided` holds whole rows already."""
 
     def __repr__(self) -> str:
         return f"TableConflicts({self.table!r}, {self.count()})"
@@ -73,12 +73,11 @@ class TableConflicts(Relation):
         return chosen_rows(self.ctx, self if where is None else self.whole(), key, where, args)
 
     def whole(self) -> TableConflicts:
-        """The same conflicts with all columns of the three rows at each key."""
-        schema = self.decision.schema
-        if self.decide is None or len(self.decision.cells) == len(schema.plain_columns):
+        """The same conflicts with every value of the three rows at each key."""
+        if self.decide is None:
             return self
-        decided, decision = self.decide(self.decided.select([str(k) for k in schema.key_ids]))
-        return replace(self, decided=decided, decision=decision)
+        decided, decision = self.decide(self.decided.select([str(k) for k in self.decision.schema.key_ids]))
+        return replace(self, decided=decided, decision=decision, decide=None)
 
     def count(self) -> int:
         """Count the conflicts."""

@@ -50,9 +50,10 @@ def merge_rows(
     """
     work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
     with _merging(work) as merge:
-        told = plain_conflicts(work) if settled is None and not go_on else None
-        if told is not None:
-            return MergedRows(conflicts=told[0], decision=told[1])
+        found = plain_conflicts(work) if settled is None and not go_on else None
+        if found is not None:
+            conflicts, decision = found
+            return MergedRows(conflicts=conflicts, has_whole_conflicts=False, decision=decision)
         return merge.run(_fitting(settled, work.decision), go_on)
 
 
@@ -136,7 +137,9 @@ class _RowMerge(LinkedChanges):
             steps += [Statement("update", last, counts_of(last))] if last else []
             exceptions = self._store_exceptions(decided) if self.sides.by_changes else None
             made += [exceptions] if exceptions else []
-        return MergedRows(tuple(steps), exceptions, self.sides.by_changes, conflicts, self.decision, tuple(made))
+        return MergedRows(
+            tuple(steps), exceptions, self.sides.by_changes, conflicts, decision=self.decision, made=tuple(made)
+        )
 
     def _conflicts(self, decided: Kept) -> pa.Table | None:
         if isinstance(decided.source, Rows):
@@ -348,7 +351,7 @@ class _RowMerge(LinkedChanges):
             layout = Layout((), new_write_id()) if gives_up else None
             made = store(self.ctx, self.engine, query, ObjectForm("rows", schema, schema.columns), layout)
         steps = (Statement("alter column", made, Counts()),) if made else ()
-        return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
+        return MergedRows(steps, by_changes=False, decision=self.decision, made=made, replaced=True)
 
     def _store_difference(self, decided: Kept) -> tuple[NewObject, ...]:
         """Store what the merged rows change in ours."""

@@ -121,7 +121,7 @@ class OpenConflicts(ABC):
         In `set`, text is SQL over the cell's base, ours and theirs; anything else is a value. `content` is the file's
         new content. Returns how many were resolved.
         """
-        from anabranch.repo.merge.resolve import Resolution, given_content, resolve_rows, resolve_things
+        from anabranch.repo.merge.resolve import Resolution, SettledRows, given_content, resolve_rows, resolve_things
 
         if (table is None) == (file is None):
             raise InvalidRequest("resolve needs a table or file=, one of them", hint="such as file='raw/a.csv'")
@@ -138,7 +138,8 @@ class OpenConflicts(ABC):
         asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}), file)
         conflicts, how = self.conflicts.with_whole(table), self._how()
         decisions = resolve_things(conflicts, asked)
-        rows, count = resolve_rows(self._ctx, conflicts, asked, how.settled, self._way_out)
+        settled = SettledRows(how.settled, of_several_sources=len(self.sources) > 1)
+        rows, count = resolve_rows(self._ctx, conflicts, asked, settled, self._way_out)
         left = conflicts.after(rows) if not decisions and len(self.sources) == 1 else None
         if not decisions and not count:
             (decisions, rows, count), left = self._resolve_again(asked, how), None
@@ -155,13 +156,14 @@ class OpenConflicts(ABC):
 
     def _resolve_again(self, asked: Resolution, how: How) -> tuple[dict[str, str], dict[ThingId, pa.Table], int]:
         """Change what was resolved before, by looking at the conflicts as they were without it."""
-        from anabranch.repo.merge.resolve import resolve_rows, resolve_things
+        from anabranch.repo.merge.resolve import SettledRows, resolve_rows, resolve_things
 
         decisions: dict[str, str] = {}
         rows, count = dict[ThingId, "pa.Table"](), 0
         if how.settled:
             found = self._found(replace(how, settled={})).with_whole(asked.table)
-            rows, count = resolve_rows(self._ctx, found, asked, how.settled, self._way_out)
+            settled = SettledRows(how.settled, of_several_sources=len(self.sources) > 1)
+            rows, count = resolve_rows(self._ctx, found, asked, settled, self._way_out)
         if how.decisions:
             decisions = resolve_things(self._found(replace(how, decisions={})), asked)
         return decisions, rows, count

@@ -23,9 +23,16 @@ from anabranch.plan.merge.sides import ThingConflict
 from anabranch.proven.expression import Expression
 from anabranch.queries import decided_rows
 from anabranch.queries.query import Rows, reading_of
-from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflict_of, there, value_of
+from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, Decision, conflict_of, there, value_of
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.chosen_conflicts import as_decided, chosen_rows, engine_for, others_than, tuples
+from anabranch.repo.merge.chosen_conflicts import (
+    as_decided,
+    chosen_rows,
+    engine_for,
+    of_other_versions,
+    others_than,
+    tuples,
+)
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
 from anabranch.repo.merge.row_work import rule_tree, unproven_rule
 from anabranch.repo.write.assigned_values import constant_for
@@ -65,6 +72,27 @@ class Resolution:
         return conflict.table == wanted and (self.columns is None or conflict.column in self.columns)
 
 
+@dataclass(frozen=True)
+class SettledRows:
+    """The rows of an open merge that were decided before, by table."""
+
+    rows: Mapping[ThingId, pa.Table]
+    of_several_sources: bool
+    """Whether sources are merged one after another: then a key has a decision for each that conflicts there."""
+
+    def with_newer(self, known: pa.Table | None, rows: pa.Table, how: Decision) -> pa.Table:
+        """The rows of one table, with newer decisions in place of those that they change."""
+        if known is None or known.schema.names != rows.schema.names:
+            return rows
+        key = [str(k) for k in how.schema.key_ids]
+        others = others_than(rows, known, key)
+        parts = [others.cast(rows.schema), rows]
+        if self.of_several_sources:
+            again = others_than(others, known, key).cast(rows.schema)
+            parts.append(of_other_versions(rows, again, how))
+        return pa.concat_tables(parts)
+
+
 def given_content(content: bytes | str) -> dict[str, Any]:
     """A file's new content as values of its row; the merge stores the bytes when it is computed."""
     given = content.encode() if isinstance(content, str) else bytes(content)
@@ -95,11 +123,11 @@ def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
 
 
 def resolve_rows(
-    ctx: Context, conflicts: Conflicts, asked: Resolution, settled: Mapping[ThingId, pa.Table], way_out: str
+    ctx: Context, conflicts: Conflicts, asked: Resolution, settled: SettledRows, way_out: str
 ) -> tuple[dict[ThingId, pa.Table], int]:
     """Settle rows and cells in conflict; return the table's settled rows and how many conflicts were settled.
 
-    `settled` holds rows decided before; `way_out` is the hint where nothing can be resolved.
+    `way_out` is the hint where nothing can be resolved.
     """
     tables = conflicts.decided(asked.table)
     if not tables:
@@ -110,10 +138,12 @@ def resolve_rows(
     for name in asked.columns or ():
         if name not in decided:
             schema.column(name)
-    known, total = settled.get(id_), 0
+    known, total = settled.rows.get(id_), 0
     for table in tables:
         rows, count = _Resolving(ctx, table, asked, broken=table is conflicts.breaking.get(asked.table)).run()
-        known, total = _replaced(known, rows, schema) if count else known, total + count
+        if count:
+            known = settled.with_newer(known, rows, table.decision)
+        total += count
     return ({id_: known}, total) if known is not None and total else ({}, 0)
 
 
@@ -122,14 +152,6 @@ def _refuse_keys(conflicts: Conflicts, table: str, hint: str) -> None:
     names = [v.name for v in conflicts.broken if v.table == table and v.kind == "key"]
     if names:
         raise InvalidRequest(f"rows of {table!r} that break its key ({names[0]}) can't be resolved", hint=hint)
-
-
-def _replaced(known: pa.Table | None, rows: pa.Table, schema: Schema) -> pa.Table:
-    """Settled rows, with newer ones in place of those with the same key."""
-    if known is None or known.schema.names != rows.schema.names:
-        return rows
-    old = others_than(rows, known, [str(k) for k in schema.key_ids])
-    return pa.concat_tables([old.cast(rows.schema), rows])
 
 
 @dataclass(frozen=True)
@@ -152,11 +174,14 @@ class _Resolving:
         chosen = chosen_rows(self.ctx, self.table, self.asked.key, self.asked.where, self.asked.args)
         values = self._values(chosen) if self.asked.values else {}
         count = 0
-        rows = chosen.to_pylist(maps_as_pydicts=None)
-        for n, row in enumerate(rows):
+        settled = []  # A row in which nothing was asked for stays as it is, conflicts and earlier decisions included.
+        for n, row in enumerate(chosen.to_pylist(maps_as_pydicts=None)):
             given = {c: column[n] for c, column in values.items()}
-            count += self._settle(row, given)
-        return as_decided(rows, chosen, self.table.decision), count
+            found = self._settle(row, given)
+            count += found
+            if found:
+                settled.append(row)
+        return as_decided(settled, chosen, self.table.decision), count
 
     def _values(self, rows: pa.Table) -> dict[Column, list[Any]]:
         """The values given: an expression's, computed for each row, or a constant."""
@@ -200,8 +225,9 @@ class _Resolving:
         for c in wanted:
             row[str(c.id)] = given[c] if c in given else row[value_of(c, _SIDES[str(self.asked.take)])]
             row[conflict_of(c)] = 0
-        for c in given:
-            row[str(c.id)] = given[c]
+        if wanted:
+            for c in given:
+                row[str(c.id)] = given[c]
         return len(wanted)
 
     def _settle_broken(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:

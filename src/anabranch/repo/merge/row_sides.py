@@ -116,6 +116,8 @@ class MergedRows:
     """Whether the changes tell the difference to theirs, so that it can be referred to."""
     conflicts: pa.Table | None = None
     """The decided rows in conflict."""
+    has_whole_conflicts: bool = True
+    """Whether these rows hold every value, not only those of the cells in conflict."""
     decision: Decision | None = None
     made: tuple[NewObject, ...] = ()
     replaced: bool = False
