@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anabranch as ab
 from anabranch import InvalidRequest, NotFound, Repository, Transaction
+from anabranch.model.facts import STREAM
 from pyspark_anabranch.writing import WriteIdentity, publish_once
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def anabranch_sink(
         raise InvalidRequest(f"how= is {how!r}", hint="choose upsert, insert or overwrite")
 
     def write_batch(frame: DataFrame, batch: int) -> None:
-        identity = WriteIdentity("stream", {"query": query or _query_id(frame), "batch": batch})
+        identity = WriteIdentity(STREAM, {"query": query or _query_id(frame), "batch": batch})
         with _opened(store, repository, frame) as repo:
             on = branch or repo.default_branch
             publish_once(repo, on, f"batch {batch} to {table}", identity, lambda tx: _write(tx, frame))

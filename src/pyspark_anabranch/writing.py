@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from anabranch import Commit, InvalidRequest, NotFound, Repository, Transaction
+from anabranch.model.facts import SPARK_WRITE, OwnFact
 from anabranch.repo.branches.workbook import Workplace
 from pyspark_anabranch.options import SourceOptions
 from pyspark_anabranch.reading import arrow_schema
@@ -38,7 +39,7 @@ class CommitWriter(DataSourceArrowWriter):
             _check_table(repo, asked, self._branch, schema)
             self._place = repo.workbook.place(f"write-{uuid.uuid4().hex}")
             self._place.make()
-        self._identity = WriteIdentity("spark_write", {"id": asked.write_id or uuid.uuid4().hex})
+        self._identity = WriteIdentity(SPARK_WRITE, {"id": asked.write_id or uuid.uuid4().hex})
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PartitionFile:
         """Write one task's rows to a file of this attempt's own."""
@@ -123,7 +124,7 @@ _RETRIES = 10
 class WriteIdentity:
     """The fact that identifies a write."""
 
-    fact: str
+    fact: OwnFact
     value: dict[str, Any]
 
 
@@ -140,5 +141,5 @@ def publish_once(
         if not any(value == identity.value for _, value in repo.workbook.facts(identity.fact, branch)):
             write(tx)
 
-    asked = repo.commit(branch, message, strict=True, facts={identity.fact: identity.value}, retry=_RETRIES)
+    asked = repo.commit(branch, message, strict=True, facts=identity.fact.facts(identity.value), retry=_RETRIES)
     return asked(write_if_new)

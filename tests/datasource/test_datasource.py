@@ -210,7 +210,7 @@ def test_a_batch_of_a_stream_that_comes_again_is_not_written_again(
     running.awaitTermination()
     head = shop.show()
     assert Path(marks).read_text() == f"0 {head.hash}\n" * 2
-    assert head.facts["stream"] == {
+    assert head.facts["ana:stream"] == {
         "query": "orders-to-totals" if is_connect(spark) else str(running.id),
         "batch": 0,
     }

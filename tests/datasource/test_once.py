@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anabranch as ab
+from anabranch.model.facts import SPARK_WRITE
 from pyspark_anabranch.writing import WriteIdentity, publish_once
 
 
 def test_of_writers_that_do_the_same_write_at_once_one_is_published(tmp_path: Path) -> None:
-    same = WriteIdentity("spark_write", {"id": "load-1"})
+    same = WriteIdentity(SPARK_WRITE, {"id": "load-1"})
 
     def write(number: int) -> ab.Commit | None:
         with ab.open(tmp_path / "shop", engine="duck") as repo:

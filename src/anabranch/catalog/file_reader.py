@@ -5,7 +5,6 @@ Anything else asked of it opens an SQLAlchemy connection over the same transacti
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from anabranch.catalog.files import FileConnection
+from anabranch.catalog.json_values import decode
 from anabranch.catalog.later import Connection
 
 
@@ -88,7 +88,7 @@ def _row_type(columns: tuple[str, ...], of_json: tuple[str, ...]) -> Callable[[S
     def decoded(values: Sequence[Any]) -> Any:
         found = list(values)
         for place in places:
-            found[place] = None if found[place] is None else json.loads(found[place])
+            found[place] = None if found[place] is None else decode(found[place])
         return made(*found)
 
     return decoded

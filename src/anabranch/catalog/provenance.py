@@ -10,6 +10,7 @@ from typing import Any
 from anabranch.catalog.later import Connection, sa, t
 from anabranch.catalog.prepared import Prepared
 from anabranch.model.clock import Position
+from anabranch.model.facts import OwnFact
 from anabranch.model.ids import LineId, RepositoryId
 
 _AT_ONCE = 500
@@ -107,12 +108,16 @@ def _parts(hashes: Collection[str]) -> Iterator[Sequence[str]]:
     return (ordered[n : n + _AT_ONCE] for n in range(0, len(ordered), _AT_ONCE))
 
 
-def commits_with(cx: Connection, repository: RepositoryId, key: str) -> list[tuple[Position, str, Any]]:
-    """List the commits of a repository that have a fact, newest first: position, hash and value."""
+def commits_with(cx: Connection, repository: RepositoryId, fact: OwnFact) -> list[tuple[Position, str, Any]]:
+    """List the commits of a repository that have one of our facts, newest first: position, hash and value."""
     c, f = t.commits.c, t.facts.c
     same = (f.line_id == c.line_id) & (f.commit_index == c.commit_index)
     value = sa.cast(f.value, sa.String).label("value")
-    query = sa.select(c.line_id, c.commit_index, c.hash, value).select_from(t.commits.join(t.facts, same))
-    query = query.where(f.key == key, c.repository_id == repository)
-    rows = cx.execute(query.order_by(c.generation.desc(), c.finished_at.desc(), c.hash))
-    return [(Position(LineId(r.line_id), r.commit_index), r.hash, json.loads(r.value)) for r in rows]
+    query = sa.select(c.line_id, c.commit_index, c.hash, f.key, value).select_from(t.commits.join(t.facts, same))
+    query = query.where(f.key.in_(fact.names), c.repository_id == repository)
+    found: list[tuple[Position, str, Any]] = []
+    for row in cx.execute(query.order_by(c.generation.desc(), c.finished_at.desc(), c.hash)):
+        value = json.loads(row.value)
+        if fact.is_value(row.key, value):
+            found.append((Position(LineId(row.line_id), row.commit_index), row.hash, value))
+    return found

@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import files
+from anabranch.catalog.json_values import decode, encode_for_file
 from anabranch.catalog.later import sa
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.addresses import Address
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def engine_of_file(path: str, connect: Callable[[], files.FileConnection], **options: Any) -> Engine:
-    engine = sa.create_engine(sa.URL.create("sqlite", database=path), execution_options=_shared(), **options)
+    url = sa.URL.create("sqlite", database=path)
+    as_json = {"json_serializer": encode_for_file, "json_deserializer": decode}
+    engine = sa.create_engine(url, execution_options=_shared(), **as_json, **options)
     sa.event.listen(engine, "do_connect", lambda *_: connect())
     sa.event.listen(engine, "checkin", _forget_frozen)
     return engine

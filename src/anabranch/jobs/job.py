@@ -27,10 +27,11 @@ from anabranch.jobs.function_file import loaded_from_files
 from anabranch.jobs.inputs import Pin
 from anabranch.jobs.lease import only_one
 from anabranch.jobs.output import JobOutput, publish_output
-from anabranch.jobs.past_jobs import FACT, facts_of, last_commit, pins_of, to_remember
+from anabranch.jobs.past_jobs import facts_of, last_commit, pins_of, to_remember
 from anabranch.jobs.request import JobRequest
 from anabranch.jobs.runner import ShardTask
 from anabranch.model.commits import Commit
+from anabranch.model.facts import JOB
 from anabranch.objects import workplaces
 from anabranch.objects.workplaces import Workplace
 from anabranch.plan.shards import read_shard_by
@@ -41,6 +42,11 @@ from anabranch.repo.repository import Repository
 log = logging.getLogger("anabranch.jobs.job")
 KEPT_SECONDS = 86_400
 """How long finished shards of a failed job are kept for the next run."""
+
+
+def _said(commit: Commit, part: str) -> Any:
+    """A part of what a commit says of the job that made it; None if it says nothing."""
+    return (JOB.value(commit.facts) or {}).get(part)
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ class Job:
         code = code_hash(asked.function, asked.version)
         key = _key(self.repo.name, asked, pins, code)
         last = last_commit(self.repo, asked.output, name=asked.name)
-        if last and last.facts[FACT]["key"] == key and not force and resumed_key in (None, key):
+        if last and _said(last, "key") == key and not force and resumed_key in (None, key):
             log.info("job %s: the same code read the same inputs for commit %s", asked.name, last.hash)
             self.repo.workbook.note_published(key, last.hash)
             return JobResult(asked.name, last, reused=True)
@@ -179,7 +185,7 @@ class Job:
 
         What was looked up in an input that is whole counts for all rows and files, so a change to it is one to all.
         """
-        if last is None or not self.asked.incremental or last.facts[FACT]["code"] != code:
+        if last is None or not self.asked.incremental or _said(last, "code") != code:
             return None
         known = pins_of(last)
         moved = [n for n in self._whole if n not in known or dealt.identity(known[n]) != dealt.identity(pins[n])]

@@ -15,16 +15,14 @@ from anabranch.jobs.function_file import place_of
 from anabranch.jobs.inputs import DatasetInput, Pin
 from anabranch.jobs.request import JobRequest
 from anabranch.model.commits import Commit
+from anabranch.model.facts import JOB
 from anabranch.plan.shards import ShardBy
 from anabranch.repo.repository import Repository
-
-FACT = "job"
-"""The fact in commits of jobs: name, key, code, the job's id, and what was read."""
 
 
 def last_commit(repo: Repository, branch: str, **told: str) -> Commit | None:
     """The newest commit of a job on a branch, told by the job's name, or by its id, however its driver ended."""
-    found = (hash_ for hash_, said in repo.workbook.facts(FACT, branch) if told.items() <= said.items())
+    found = (hash_ for hash_, said in repo.workbook.facts(JOB, branch) if told.items() <= said.items())
     newest = next(found, None)
     return repo.show(newest) if newest else None
 
@@ -33,7 +31,7 @@ def facts_of(asked: JobRequest, key: str, code: str, job_id: str, pins: Mapping[
     """The facts of a job's commit."""
     read = {name: as_document(p) for name, p in pins.items()}
     said = {"name": asked.name, "key": key, "code": code, "id": job_id, "shards": asked.shards}
-    return {FACT: {**said, "inputs": read}}
+    return JOB.facts({**said, "inputs": read})
 
 
 def as_document(pinned: Pinned) -> dict[str, Any]:
@@ -44,8 +42,8 @@ def as_document(pinned: Pinned) -> dict[str, Any]:
 
 def pins_of(base: Commit | None) -> dict[str, Pinned]:
     """The inputs that a job's commit was made from."""
-    said = base.facts[FACT]["inputs"] if base else {}
-    return {name: _pinned(document) for name, document in said.items()}
+    said = JOB.value(base.facts) if base else None
+    return {name: _pinned(document) for name, document in said["inputs"].items()} if said else {}
 
 
 def _pinned(said: Mapping[str, Any]) -> Pinned:

@@ -23,6 +23,7 @@ DamageKind = Literal[
     "open merge",
 ]
 RESTORE_CATALOG = "restore the catalogue from a backup; every commit that verify does not name is as it was written"
+LOST_DIGITS = "the number is gone unless you have it elsewhere; because of it, the commit's hash can't be compared"
 RESTORE_FILE = "restore the file from a backup; other tables are not affected"
 DROP_VIEW = "a view is a cache: what it shows wrongly is right without it; restore the catalogue from a backup"
 

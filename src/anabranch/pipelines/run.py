@@ -19,6 +19,7 @@ from anabranch.jobs.dealt import JobInput, Pinned
 from anabranch.jobs.inputs import last_touch
 from anabranch.jobs.lease import only_one
 from anabranch.model.commits import Commit
+from anabranch.model.facts import PIPELINE
 from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, compute_new, run_job, session_tables
 from anabranch.pipelines.datasets import Dataset, Pipeline
 from anabranch.pipelines.expectations import Checked, check_dataset, check_queries, without_dropped
@@ -275,7 +276,7 @@ class _RunUnderWay:
             "facts": self._facts(record, checked),
         }
         made = self.repo.merge(record.branch, into=self.output, mode="squash", **said).commit
-        if made.facts.get(FACT) == said["facts"][FACT]:
+        if PIPELINE.value(made.facts) == PIPELINE.value(said["facts"]):
             return made
         with self.repo.commit(self.output, allow_empty=True, **said) as tx:
             pass
@@ -287,7 +288,7 @@ class _RunUnderWay:
         inputs = {label: pin.commit for label, pin in self.pins.items()}
         results = [c.as_document() for c in checked]
         said = {"name": record.pipeline, "run": record.number, "datasets": datasets, "inputs": inputs}
-        return {FACT: {**said, "expectations": results}}
+        return PIPELINE.facts({**said, "expectations": results})
 
 
 @contextmanager
@@ -301,10 +302,6 @@ def _naming_dataset(dataset: Dataset) -> Iterator[None]:
     except Exception as error:
         message = f"dataset {dataset.name!r} ({dataset.origin}) failed: {type(error).__name__}: {error}"
         raise RunFailed(message, hint="mend its function, then run again", dataset=dataset.name) from error
-
-
-FACT = "pipeline"
-"""The fact in commits of pipelines: name, run, datasets with their code and what they read."""
 
 
 @dataclass(frozen=True)
@@ -321,7 +318,7 @@ class LastState:
 
 def last_state(repo: Repository, pipeline: str, branch: str) -> LastState | None:
     """Read the newest commit of a pipeline that a branch reaches; None if there is none."""
-    found = [(hash_, said) for hash_, said in repo.workbook.facts(FACT, branch) if said.get("name") == pipeline]
+    found = [(hash_, said) for hash_, said in repo.workbook.facts(PIPELINE, branch) if said.get("name") == pipeline]
     if not found:
         return None
     newest, said = found[0]

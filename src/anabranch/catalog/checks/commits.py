@@ -12,6 +12,7 @@ from anabranch.catalog import entries, history, objects
 from anabranch.catalog import tables as t
 from anabranch.catalog.checks.look_ups import LookUps, is_hash, is_id
 from anabranch.catalog.checks.rows import MISSHAPEN, CatalogReader, CatalogRow, Companions
+from anabranch.catalog.json_values import RoundedNumber
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead, Origin
 from anabranch.model.content import Change, ChangeReference, Content, NameBinding, Publication
@@ -19,7 +20,7 @@ from anabranch.model.ids import BranchId, CommitId, LineId, ObjectId, Repository
 from anabranch.model.objects import StoredObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Entry
-from anabranch.model.verification import Affected, Damage
+from anabranch.model.verification import LOST_DIGITS, Affected, Damage
 from anabranch.plan.hashing import commit_hash
 
 _OBJECT = {"sha256": t.objects.c.sha256, "object_kind": t.objects.c.kind, "object_rows": t.objects.c.row_count}
@@ -198,8 +199,14 @@ class HashCheck:
             if commit_hash(publication, row.finished_at, bases, row.recipe) == row.hash:
                 self._brought.update(brought)
                 return
-        what = f"its hash {row.hash[:12]}… is not that of what it says: author, message, times, tables or changes"
-        yield row.damage(what, known.affected(row.line_id, row.commit_index))
+        affects = known.affected(row.line_id, row.commit_index)
+        rounded = [fact for fact in said.facts if isinstance(fact.value, RoundedNumber)]
+        for fact in rounded:
+            what = f"its fact {fact.key!r} has lost digits: SQLite kept {fact.value} of a whole number beyond 64 bits"
+            yield fact.damage(what, affects, LOST_DIGITS)
+        if not rounded:
+            what = f"its hash {row.hash[:12]}… is not that of what it says: author, message, times, tables or changes"
+            yield row.damage(what, affects)
 
     def _tries(self, schemas: list[str]) -> Iterator[tuple[str, ...]]:
         """The schemas that the commit may have brought, likeliest first; a set that gives the hash is proven by it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,9 @@ from sqlalchemy import (
     FromClause,
     Integer,
     LargeBinary,
+    String,
     Table,
+    cast,
     select,
     type_coerce,
 )
@@ -27,6 +28,7 @@ from sqlalchemy.types import NullType
 
 from anabranch.catalog import failures
 from anabranch.catalog import tables as t
+from anabranch.catalog.json_values import decode
 from anabranch.errors import AnabranchError, InvalidRequest
 from anabranch.model.names import is_unicode
 from anabranch.model.texts import shortened
@@ -106,7 +108,7 @@ class CatalogReader:
         own = list(columns or table.c)
         wanted = {c.name: c for c in own} | dict(more or {})
         optional = frozenset(more or ())
-        picked = [type_coerce(c, NullType()).label(name) for name, c in wanted.items()]
+        picked = [_as_stored(c, self.cx).label(name) for name, c in wanted.items()]
         query = select(*picked).select_from(table if source is None else source)
         query = query.order_by(*order) if condition is None else query.where(condition).order_by(*order)
         query = query.limit(limit)
@@ -153,17 +155,21 @@ def refused(check: Callable[[], object]) -> Iterator[str]:
         yield error.message
 
 
+def _as_stored(column: Column[Any], cx: Connection) -> ColumnElement[Any]:
+    """A column as the catalogue keeps it; of JSON on a server its text, since the driver would decode it."""
+    is_decoded = isinstance(column.type, JSON) and cx.dialect.name != "sqlite"
+    return cast(column, String) if is_decoded else type_coerce(column, NullType())
+
+
 def _value(column: Column[Any], found: Any, is_optional: bool) -> Any:
     """A value in its column's type; ValueError if it has another."""
     kind = column.type
-    if isinstance(kind, JSON) and isinstance(found, str):
-        found = json.loads(found)
     if found is None:
         if column.nullable or is_optional:
             return None
         raise ValueError("there is no value")
     if isinstance(kind, JSON):
-        return found
+        return decode(found)
     if isinstance(kind, Boolean):
         return _checked(bool(found), found in (0, 1) and isinstance(found, int), "true or false", found)
     if isinstance(kind, Integer):

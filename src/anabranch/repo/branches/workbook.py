@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import history, jobs, leases, provenance, runs
 from anabranch.catalog.leases import Ending
+from anabranch.model.facts import OwnFact
 from anabranch.objects.workplaces import Workplace
 from anabranch.plan.history import is_ancestor
 from anabranch.repo.branches import jobs as past_jobs
@@ -32,9 +33,9 @@ class Workbook:
         """The id of the store."""
         return self.ctx.store_id
 
-    def facts(self, key: str, at: str | None) -> list[tuple[str, Any]]:
-        """List the commits reachable from a ref that carry a fact, newest first, with its value."""
-        return find_facts(self.ctx, key, at)
+    def facts(self, fact: OwnFact, at: str | None) -> list[tuple[str, Any]]:
+        """List the commits reachable from a ref that carry one of our facts, newest first, with its value."""
+        return find_facts(self.ctx, fact, at)
 
     def place(self, name: str) -> Workplace:
         """A place beside the objects that executors can reach."""
@@ -90,9 +91,9 @@ class Workbook:
             leases.end_lease(cx, self.ctx.record.id, name, holder)
 
 
-def find_facts(ctx: Context, key: str, at: str | None) -> list[tuple[str, Any]]:
-    """List the commits reachable from a ref that carry a fact, newest first, with its value."""
+def find_facts(ctx: Context, fact: OwnFact, at: str | None) -> list[tuple[str, Any]]:
+    """List the commits reachable from a ref that carry one of our facts, newest first, with its value."""
     with ctx.catalog.read() as cx:
         head, lines = resolve(ctx, cx, at), history.Lines(cx)
-        found = provenance.commits_with(cx, ctx.record.id, key)
+        found = provenance.commits_with(cx, ctx.record.id, fact)
         return [(hash_, value) for position, hash_, value in found if is_ancestor(lines, position, head)]

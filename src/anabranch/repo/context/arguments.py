@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from anabranch.catalog.history import to_datetime, to_micros
 from anabranch.errors import InvalidRequest
+from anabranch.model.facts import DEEPEST, LONGEST_NUMBER_BITS, OWN, USER_NAME, OwnFacts
 from anabranch.model.names import is_clean
 from anabranch.model.refs import parse_time
 from anabranch.model.texts import shown_value
@@ -52,30 +52,48 @@ def check_limit(limit: Any) -> int | None:
     )
 
 
-_FACT = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
-
-
 def check_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that facts are JSON by key. Only whole numbers: others have no unique text for the hash to cover."""
+    """Check that facts are JSON by key. Only whole numbers: others have no unique text for the hash to cover.
+
+    Names with our own prefix are only taken from our own rooms.
+    """
     hint = "such as facts={'source': {'file': 'a.csv', 'rows': 3}}"
     if not isinstance(facts, Mapping):
         raise InvalidRequest(f"facts= is {shown_value(facts)}, values by key were expected", hint=hint)
     for key, value in facts.items():
-        if not isinstance(key, str) or not _FACT.fullmatch(key):
-            raise InvalidRequest(
-                f"facts= has the key {shown_value(key)}", hint="use lower-case letters, digits and _ . -"
-            )
-        if not _is_fact(value):
-            what = "which is not made of text, whole numbers, true, false, null, lists and objects"
-            raise InvalidRequest(f"facts[{key!r}] is {shown_value(value)}, {what}", hint=hint)
-    return {key: json.loads(json.dumps(value)) for key, value in facts.items()}
+        if not (isinstance(facts, OwnFacts) and key in OWN):
+            _check_fact_name(key)
+        if problem := _fact_problem(value, DEEPEST):
+            raise InvalidRequest(f"facts[{key!r}] is {shown_value(value)}, {problem}", hint=hint)
+    return {key: json.loads(json.dumps(_as_json(value))) for key, value in facts.items()}
 
 
-def _is_fact(value: Any) -> bool:
+def _check_fact_name(key: object) -> None:
+    if not isinstance(key, str) or not USER_NAME.fullmatch(key):
+        hint = "begin with a lower-case letter, and use lower-case letters, digits and _ . - (64 characters at most)"
+        raise InvalidRequest(f"facts= has the key {shown_value(key)}", hint=hint)
+
+
+def _fact_problem(value: object, depth: int) -> str | None:
+    """Say why a value can be no fact."""
+    if not depth:
+        return f"which is nested more than {DEEPEST} deep"
     if isinstance(value, Mapping):
-        return all(isinstance(k, str) and _is_fact(k) and _is_fact(v) for k, v in value.items())
+        names = [None if isinstance(k, str) else "which has keys that are not text" for k in value]
+        inside = [*value, *value.values()]
+        return next((p for p in (*names, *(_fact_problem(x, depth - 1) for x in inside)) if p), None)
     if isinstance(value, list | tuple):
-        return all(map(_is_fact, value))
+        return next((p for p in (_fact_problem(x, depth - 1) for x in value) if p), None)
     if isinstance(value, str):
-        return is_clean(value)
-    return value is None or isinstance(value, bool | int)
+        return None if is_clean(value) else "which has text with NUL or lone surrogates"
+    if isinstance(value, int):
+        is_short = int(value).bit_length() <= LONGEST_NUMBER_BITS
+        return None if is_short else f"which has a number of more than {LONGEST_NUMBER_BITS} bits"
+    return None if value is None else "which is not made of text, whole numbers, true, false, null, lists and objects"
+
+
+def _as_json(value: Any) -> Any:
+    """A fact with plain dicts, which are what JSON can be written from."""
+    if isinstance(value, Mapping):
+        return {name: _as_json(part) for name, part in value.items()}
+    return [_as_json(part) for part in value] if isinstance(value, list | tuple) else value
