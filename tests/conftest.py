@@ -47,9 +47,10 @@ def postgres(pytestconfig: pytest.Config) -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what is noted for this user in a folder of the tests, not in the home of whoever runs them."""
+    """Keep what is noted for this user in folders of the tests, not in the home of whoever runs them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
 
 

@@ -52,6 +52,9 @@ class ObjectSettings:
     """A view or change with more objects of rows than this lists them in manifests, each of up to so many."""
     cache_limit_bytes: int = 20 * 1024 * 1024 * 1024
     """Bytes of objects on S3 or HDFS that are cached on this machine, for all processes of a user."""
+    trusted_servers: tuple[str, ...] = ()
+    """Servers of objects that may be contacted when only the catalogue of a folder names them, as `host` or
+    `host:port`, beside those that `ana trust` lists."""
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,11 @@ class Catalog:
                 self._close_idle()
             return self._made
 
+    @property
+    def is_in_folder(self) -> bool:
+        """Whether the catalogue is a file, which a folder may bring along, rather than on a server."""
+        return bool(self._file)
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state; inside `one_state`, that block's."""

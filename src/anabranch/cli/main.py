@@ -22,7 +22,7 @@ COMMANDS = (
     *("init", "import", "export", "status", "commit", "log", "show", "provenance", "diff", "branch", "switch"),
     *("checkout", "tag", "merge", "conflicts", "resolve", "revert", "cherry-pick", "rebase", "restore", "ls"),
     *("table", "file", "add", "sql", "reset", "stash", "reflog", "history", "blame", "changes", "pipeline"),
-    *("job", "optimize", "gc", "verify", "objects", "backup", "restore-store", "config", "completion", "demo"),
+    *("job", "optimize", "gc", "verify", "objects", "backup", "restore-store", "config", "trust", "completion", "demo"),
 )
 """Every command, in the order of the help; the module of its name is imported when it runs."""
 

@@ -46,6 +46,8 @@ class StorePlace:
     store: str
     folder: Path | None
     state: State
+    named_by_folder: bool = False
+    """Whether the store is a server that only the folder names, which may be a stranger's."""
 
 
 def load(folder: Path) -> State:
@@ -132,7 +134,7 @@ def find(store: str | None, start: Path) -> StorePlace:
 
 
 def _place(folder: Path, state: State) -> StorePlace:
-    return StorePlace(state.store or str(folder), folder, state)
+    return StorePlace(state.store or str(folder), folder, state, named_by_folder=state.store is not None)
 
 
 def _server(url: str, start: Path) -> StorePlace:

@@ -21,6 +21,7 @@ from anabranch.cli.preferences import preferred
 from anabranch.errors import AlreadyExists, AnabranchError, InvalidRequest, NotFound, Unavailable
 from anabranch.model.addresses import masked, read_address
 from anabranch.model.refs import with_head
+from anabranch.model.store_folder import FOLDER
 from anabranch.settings import FileSettings, Settings
 
 if TYPE_CHECKING:
@@ -101,6 +102,15 @@ class Session:
         looks.colour, looks.pager = chosen["colour"] or "auto", chosen["pager"] or None
         return found
 
+    @property
+    def store(self) -> str:
+        """The location of the store. A server that only a folder names is refused, unless this user trusts it."""
+        if self.place.named_by_folder:
+            from anabranch.repo.context.trusted import check_trusted, servers_of
+
+            check_trusted(servers_of(read_address(self.place.store)), str(self.folder / FOLDER / state.FILE))
+        return self.place.store
+
     @cached_property
     def preferences(self) -> dict[str, str]:
         """What `ana config` chose, for this folder or for the user; empty text where nobody chose."""
@@ -119,7 +129,7 @@ class Session:
         name = self.choices.repository or self.place.state.repository
         engine = self.choices.engine or self.preferences["engine"]
         settings = Settings(files=FileSettings(url_allow=tuple(self.preferences["url_allow"].split())))
-        return anabranch.open(self.place.store, repository=name, engine=engine, author=self.author, settings=settings)
+        return anabranch.open(self.store, repository=name, engine=engine, author=self.author, settings=settings)
 
     @cached_property
     def branch(self) -> str:

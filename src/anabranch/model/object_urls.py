@@ -72,10 +72,21 @@ def read_object_url(text: str) -> ObjectUrl:
     path = unquote(found["path"] or "").strip("/")
     if any(part in ("", ".", "..") for part in path.split("/")) and path:
         raise InvalidRequest(f"the folder of an {scheme} address has an empty part, . or ..", hint=f"write {form}")
-    endpoint = dict(options).get("endpoint")
-    if endpoint is not None and not re.fullmatch(r"https?://[^/?#@\s]+/?", endpoint):
-        raise InvalidRequest("endpoint= can't be read", hint="write endpoint=https://host:port, without any account")
+    _check_servers(scheme, found["host"], dict(options))
     return ObjectUrl(scheme, found["host"], path, options)
+
+
+def _check_servers(scheme: str, host: str, options: dict[str, str]) -> None:
+    """Refuse what would lead to another server than it seems: clients put these texts into addresses of their own."""
+    endpoint, region, http = (options.get(name) for name in ("endpoint", "region", "http"))
+    if endpoint is not None and not re.fullmatch(r"https?://[^/?#@\\\s]+/?", endpoint):
+        raise InvalidRequest("endpoint= can't be read", hint="write endpoint=https://host:port, without any account")
+    if region and not re.fullmatch(r"[A-Za-z0-9_-]+", region):
+        raise InvalidRequest("region= can't be read", hint="write it as in region=eu-central-1")
+    if http is not None and not re.fullmatch(r"(https?://)?[^/?#@\\\s]+/?", http):
+        raise InvalidRequest("http= can't be read", hint="write http=host:port, without any account")
+    if scheme == "s3" and not re.fullmatch(r"[A-Za-z0-9._-]+", host):
+        raise InvalidRequest("an s3 address has a bucket that none can be", hint=f"write {_FORMS['s3'][0]}")
 
 
 def _shown(scheme: str) -> str:

@@ -26,7 +26,8 @@ from anabranch.model.store_folder import OBJECTS
 from anabranch.objects.locations import copy_file, open_root
 from anabranch.objects.root import ObjectRoot, SealedFile
 from anabranch.repo.backup_places import BackupPlace, backup_place
-from anabranch.repo.stores import objects_at, objects_location, reach
+from anabranch.repo.context.trusted import note_typed_objects
+from anabranch.repo.stores import objects_location, open_objects, reach
 from anabranch.settings import FETCHING_THREADS, Settings
 
 _ATTEMPTS = 3
@@ -55,7 +56,7 @@ def backup(location: str, target: str) -> StoreCopy:
         facts = catalog.open()
         _check_target(place, facts["store_id"], location)
         _refuse_work_in(place, catalog)
-        root = open_root(objects_at(location, facts), facts["store_id"])
+        root = open_objects(location, facts, Settings())
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return _copy(location, catalog, root, facts, place)
@@ -167,7 +168,8 @@ def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> Sto
         if target.exists():
             raise AlreadyExists(f"{_shown(location)} is a store already", hint="restore to an empty place")
         changed = {"store_id": _new_store(file, location, objects), "objects": objects}
-        root = open_root(objects_at(location, changed), changed["store_id"])
+        note_typed_objects(objects)
+        root = open_objects(location, changed, Settings())
         root.claim()
         with source.read() as cx:
             lying = open_root(place.objects)

@@ -21,11 +21,13 @@ from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.model.object_urls import is_object_url, read_object_url
 from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, is_there
 from anabranch.objects.locations import open_root
+from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
 from anabranch.plan.engine import EngineSetting
 from anabranch.repo.context.arguments import check_words
 from anabranch.repo.context.context import Context, RowCache, default_author
 from anabranch.repo.context.spark_copies import SparkCopies
+from anabranch.repo.context.trusted import check_objects_trusted, note_typed_objects
 from anabranch.settings import Settings
 
 
@@ -50,6 +52,7 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
     name = check_repository_name(repository or _default_name(location))
     place = None if objects is None and is_server(location) else objects_location(location, objects)
     if place is not None:
+        note_typed_objects(place)
         open_root(place)
     catalog = reach(location, options.settings, create=True)
     try:
@@ -186,11 +189,19 @@ def objects_at(location: str, facts: dict[str, str]) -> str:
     return str(Path(location).absolute() / FOLDER / objects) if objects == OBJECTS else objects
 
 
+def open_objects(location: str, facts: dict[str, str], settings: Settings) -> ObjectRoot:
+    """Open the object root that a catalogue names. One in a folder may be a stranger's: its server must be trusted."""
+    place = objects_at(location, facts)
+    if not is_server(location):
+        check_objects_trusted(place, settings.objects.trusted_servers)
+    return open_root(place, facts["store_id"], settings)
+
+
 def _context(
     location: str, catalog: Catalog, record: RepositoryRecord, facts: dict[str, str], options: Options
 ) -> Context:
     place = objects_at(location, facts)
-    root = open_root(place, facts["store_id"], options.settings)
+    root = open_objects(location, facts, options.settings)
     far = FarRoot(read_object_url(place).scheme, root.spark_options()) if root.is_far else None
     sound = Soundness(root, options.settings.damage)
     made = Context(

@@ -28,6 +28,6 @@ def command(session: Session, folder: str) -> None:
     JSON: store, folder, file_count, size_bytes, copied_count, copied_bytes.
     """
     with session.progress_of_store("copying"):
-        done = anabranch.backup(session.place.store, folder)
+        done = anabranch.backup(session.store, folder)
     new = f"{plural(done.copied_count, 'new file')} ({size(done.copied_bytes)})"
     session.tell(asdict(done), f"{done.folder}: {plural(done.file_count, 'file')} ({size(done.size_bytes)}), {new}")

@@ -16,6 +16,7 @@ from anabranch.cli.session import Session
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.addresses import is_server, masked, read_address
 from anabranch.model.store_folder import CATALOG, FOLDER, is_there
+from anabranch.repo.context.trusted import note_typed, servers_of
 
 
 @make_command("init", short_help="Make a repository.")
@@ -72,10 +73,19 @@ def _init_server(session: Session, url: str, objects: str | None, branch: str) -
     except NotFound:
         repo, made = anabranch.init(url, repository=name, objects=objects, branch=branch, author=_author()), True
     with repo:
+        _trust(url)
         _remember(folder, repo, state.State(store=safe))
         _report(session, safe, repo.name, repo.default_branch, made=made)
     if read_address(url).has_secrets:
         say("note: the password is not kept", "give it in PGPASSWORD or in ~/.pgpass")
+
+
+def _trust(url: str) -> None:
+    """List the server that was typed, so that this folder may name it from now on."""
+    failed = note_typed(servers_of(read_address(url)))
+    if failed is not None:
+        reason = failed.strerror or str(failed)
+        say(f"note: this server could not be listed as trusted: {reason}", "name it with --store, or see `ana trust`")
 
 
 def _only_one(url: str) -> str | None:

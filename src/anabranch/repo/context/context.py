@@ -33,6 +33,7 @@ from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
 from anabranch.repo.context.object_files import ObjectFiles
 from anabranch.repo.context.spark_copies import SparkCopies
+from anabranch.repo.context.trusted import check_objects_trusted
 from anabranch.settings import Settings
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ class Context:
         return ObjectFiles(self.catalog, self.root, self._open_elsewhere)
 
     def _open_elsewhere(self, url: str) -> ObjectRoot:
+        if self.catalog.is_in_folder:
+            check_objects_trusted(url, self.settings.objects.trusted_servers)
         root = open_root(url, self.store_id, self.settings)
         self.sound.include(root)
         return root

@@ -13,6 +13,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.object_urls import read_object_url
 from anabranch.model.objects import StoredObject
 from anabranch.repo.context.context import Context
+from anabranch.repo.context.trusted import note_typed_objects
 
 _ROLE = "copy"
 
@@ -31,6 +32,7 @@ class AddedLocation:
 def add_location(ctx: Context, url: str) -> AddedLocation:
     """Add a root that has objects of this store under their own paths; those the store's root lacks are read there."""
     shown = _shown(url)
+    note_typed_objects(shown)
     root = ctx.files.root_at(shown)
     if root.where == ctx.root.where:
         raise InvalidRequest(f"{shown} is the store's own object root", hint="name another place")
