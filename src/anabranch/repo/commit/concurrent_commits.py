@@ -141,31 +141,32 @@ def _met(
 
 
 def on_top(content: Content, draft: plan.Draft, concurrent: ConcurrentChanges) -> tuple[Content, plan.Draft]:
-    """Adapt the commit to the new head: row counts include what others inserted and deleted."""
+    """Adapt the commit to the new head: row counts include what others inserted and deleted.
+
+    The draft is adapted as well, since the head may move once more before the commit is published.
+    """
+    if not concurrent.counts and concurrent.files is None:
+        return content, draft
+    things = dict(draft.things)
+    for id_, row_count in concurrent.counts.items():
+        base = things[id_].base
+        assert base is not None, "others changed the table, so it was there"
+        things[id_] = replace(things[id_], base=replace(base, row_count=row_count))
     if concurrent.files is not None:
-        draft = replace(draft, things={**draft.things, concurrent.files.id: concurrent.files})
-        content = plan.content_of(draft, content.linked)
-    described = []
-    for entry in content.entries:
-        if entry.thing_id in concurrent.counts:
-            done = draft.things[entry.thing_id].counts
-            rows = concurrent.counts[entry.thing_id] + done.inserted - done.deleted
-            entry = replace(entry, row_count=rows)
-        described.append(entry)
-    views = tuple(v for v in content.views if v.thing_id not in concurrent.counts)
-    return replace(content, entries=tuple(described), views=views), draft
+        things[concurrent.files.id] = concurrent.files
+    draft = replace(draft, things=things)
+    return plan.content_of(draft, content.linked), draft
 
 
 def files_on_top(ctx: Context, thing: ThingDraft, head: TableState, *, met: bool) -> ThingDraft | None:
-    """Redo a commit's changes on a head where others changed files, too; None if some of them conflict.
+    """Put a commit's changes of files on a head where others changed files, too.
 
-    Unless rows `met`, only check for files where folders are.
+    None if some of them conflict. Unless rows `met`, only check for files where folders are.
     """
-    made = objects_of(thing)
-    pending = contents_of((*made, *packs_of(thing)))
-    done = _merged(ctx, thing, head, pending) if met else thing
+    pending = contents_of((*objects_of(thing), *packs_of(thing)))
+    done = _merged(ctx, thing, head, pending) if met else replace(thing, base=head)
     if done is not None:
-        _refuse_clashes(ctx, replace(done, base=head), pending)
+        _refuse_clashes(ctx, done, pending)
     return done
 
 
