@@ -193,7 +193,7 @@ class _Decide:
         picked.append(q.aliased(self._kind(), KIND))
         for c, (value, conflict) in zip(self.how.cells, merged, strict=True):
             picked.append(q.aliased(q.cast_to(self._value(c, value), c.type), c.id))
-            clash = q.all_of([self._meet(), conflict])
+            clash = exp.false() if self.how.policy.replaces_all else q.all_of([self._meet(), conflict])
             if self.how.virtual and c not in self.how.younger:
                 clash = q.any_of([self._one_went(), exp.Paren(this=clash)])
             if self.how.ours_has_unknown:
@@ -274,7 +274,7 @@ class _Decide:
         if self._rule(c).word != "sum":
             cases += ruled
         value = q.choose(*cases, otherwise=ours.copy())
-        if self.how.policy.strictness in ("row", "disjoint"):
+        if self.how.policy.judges_rows:
             return value, exp.false() if ruled else self._strict(c, differ)
         free = q.any_of([exp.Paren(this=test.copy()) for test, _ in cases])
         return value, exp.Not(this=exp.Paren(this=free))
@@ -284,7 +284,7 @@ class _Decide:
         return exp.true() if self._lacks(c, side) else q.all_of([is_set(there(BASE)), is_not_set(changed_of(c, side))])
 
     def _strict(self, c: Column, differ: exp.Expr) -> exp.Expr:
-        """Whether a cell of a row that both changed conflicts: for `disjoint` if touched, for `row` if it differs."""
+        """Whether a cell of a row that both changed conflicts: for `disjoint` if touched, else if it differs."""
         touched = q.any_of([is_set(changed_of(c, s)) for s in (OURS, THEIRS)])
         return touched if self.how.policy.strictness == "disjoint" else differ.copy()
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Schema, make_schema, parse_columns
-from anabranch.plan.merge.pairing import Placed, TablePair, pair_tables, paired, paired_by_name, was_hidden
+from anabranch.plan.merge.pairing import (
+    Placed,
+    TablePair,
+    pair_tables,
+    paired,
+    paired_by_name,
+    was_hidden,
+    were_added_otherwise,
+)
 from anabranch.plan.schema_change import with_column, with_name, without_column
 
 
@@ -39,15 +49,41 @@ def test_a_column_that_both_sides_added_alike_is_one() -> None:
     assert matches(before, paired(before, after, base)) == {"id": "id", "W": "w"}
 
 
-def test_columns_of_one_name_are_two_if_a_merge_would_not_unite_them() -> None:
+def test_columns_of_one_name_are_two_if_no_type_holds_the_other_or_one_side_made_it_again() -> None:
     base = schema(a="int")
     other_type = adding(base, "w", "string"), adding(base, "w", "int")
     assert matches(other_type[0], paired(*other_type, base))["w"] is None
     again = adding(without_column(base, base.column("a")), "a")
     assert matches(base, paired(base, again, base)) == {"id": "id", "a": None}
-    one, other = adding(base, "w"), adding(base, "w")
-    filled = replace(other, columns=tuple(replace(c, initial_default="5") for c in other))
-    assert matches(one, paired(one, filled, base))["w"] is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "one", "other", "are_equal"),
+    [
+        ("int", None, "5", False),
+        ("int", "5", "5", True),
+        ("decimal(10,2)", "1.0", "1.00", True),
+        ("decimal(10,2)", "1.0", "1.01", False),
+        ("string", "1.0", "1.00", False),
+        ("array<decimal(10,2)>", '["1.0",null]', '["1.00",null]', True),
+        ("map<decimal(3,1),int>", '[["1","2"]]', '[["1.0","2"]]', True),
+        ("struct<d:decimal(3,1),s:string>", '{"d":"1","s":"1"}', '{"d":"1.0","s":"1.0"}', False),
+    ],
+)
+def test_columns_that_both_sides_added_are_told_apart_by_the_values_of_their_defaults(
+    type_: str, one: str | None, other: str | None, are_equal: bool
+) -> None:
+    base = schema()
+    sides = [adding(base, "w", type_), adding(base, "w", type_)]
+    before, after = (filled(side, text) for side, text in zip(sides, (one, other), strict=True))
+    found = paired(before, after, base)
+    assert matches(before, found)["w"] == "w"
+    assert were_added_otherwise(before, found) is not are_equal
+
+
+def filled(schema: Schema, text: str | None) -> Schema:
+    """A schema whose last column shows a default in older rows."""
+    return replace(schema, columns=(*schema.columns[:-1], replace(schema.columns[-1], initial_default=text)))
 
 
 def test_columns_of_a_replaced_table_are_one_by_name_if_one_type_holds_the_other() -> None:

@@ -132,6 +132,20 @@ MERGES = [
         "id bigint, a int=1#pieces, b int by id",
     ),
     Case(
+        "the same default, written differently",
+        (alter("a", default="1.0"),),
+        (alter("a", default="1.00"),),
+        "id bigint, a int=1.0, b int by id",
+        back="id bigint, a int=1.00, b int by id",
+    ),
+    Case(
+        "a column added alike, its default written differently",
+        (add("x", "decimal(9,2)", first="1.0", default="1.0"),),
+        (add("x", "decimal(9,2)", first="1.00", default="1.00"),),
+        "id bigint, a int, b int, x decimal(9,2)=1.0 by id",
+        back="id bigint, a int, b int, x decimal(9,2)=1.00 by id",
+    ),
+    Case(
         "a column dropped and added again, rows updated",
         (drop("a"), add("a", "string")),
         (update("b"),),

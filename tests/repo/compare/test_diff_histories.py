@@ -76,7 +76,7 @@ class History:
         table = tx.table("t")
         name = self.random.choice(["a", "b", "c"])
         if table.schema.find(name) is None:
-            table.add_column(name, "int", default=self.random.choice([None, 7]))
+            table.add_column(name, "int", default=self.random.choice([None, 7, 8]))
 
     def drop_column(self, tx: Any) -> None:
         names = [n for n in tx.table("t").schema.names if n != "id"]

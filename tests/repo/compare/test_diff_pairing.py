@@ -207,8 +207,26 @@ def test_a_column_that_both_branches_added_is_one(repo: ab.Repository) -> None:
     assert told(repo.diff("theirs", "ours")["t"]) == [("update", {**OLD[1], "w": 7}, {**OLD[1], "w": 2}, ["w"])]
 
 
-def test_a_column_that_both_branches_added_otherwise_is_two(duck: ab.Repository) -> None:
-    fork(duck, make(OLD), add_w(_1=1), t("add_column", "w", "int", default=8))
+def test_a_column_that_both_branches_added_under_two_defaults_differs_in_its_values(repo: ab.Repository) -> None:
+    fork(repo, make(OLD), add_w(_1=8), t("add_column", "w", "int", default=8))
+    found = repo.diff("ours", "theirs")["t"]
+    assert [(c.change, c.name, c.before, c.after) for c in found.schema] == [("default", "w", "7", "8")]
+    assert told(found) == [("update", {**row, "w": 7}, {**row, "w": 8}, ["w"]) for row in OLD[1:]]
+    assert found.counts() == {"inserted": 0, "updated": 2, "deleted": 0, "cells": 2}
+    assert [(c["before"], c["after"]) for c in repo.diff("theirs", "ours")["t"].cells()] == [(8, 7), (8, 7)]
+
+
+def test_a_column_that_both_branches_added_under_two_types_is_one_if_one_holds_the_other(duck: ab.Repository) -> None:
+    wide = both(t("add_column", "w", "bigint", default=7), t("update", {"w": 2**40}, where="id = 1"))
+    fork(duck, make(OLD), add_w(), wide)
+    for sides, values in ((("ours", "theirs"), (7, 2**40)), (("theirs", "ours"), (2**40, 7))):
+        found = duck.diff(*sides)["t"]
+        assert [c.change for c in found.schema] == ["type"]
+        assert [(c["before"], c["after"]) for c in found.cells()] == [values]
+
+
+def test_columns_that_both_branches_added_under_types_that_do_not_fit_are_two(duck: ab.Repository) -> None:
+    fork(duck, make(OLD), add_w(_1=1), t("add_column", "w", "string", default="'8'"))
     found = duck.diff("ours", "theirs")["t"]
     assert [(c.change, c.name) for c in found.schema] == [("drop", "w"), ("add", "w")]
     assert told(found) == []

@@ -303,6 +303,20 @@ def test_strictness_says_what_counts_as_touched_on_both_sides(duck: ab.Repositor
         duck.merge("theirs", into="ours", strictness=strictness)
 
 
+@pytest.mark.parametrize("case", [case for case in STRICTNESSES if case != "two inserts"])
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_table_in_conflict_as_a_whole_becomes_the_side_that_is_taken(
+    duck: ab.Repository, case: str, side: str
+) -> None:
+    fork(duck, make_t, *STRICTNESSES[case][:2])
+    expected = rows(duck, side)
+    opened = duck.start_merge("theirs", into="ours", strictness="table")
+    assert opened.resolve("t", take=side) == 1
+    assert not opened.conflicts
+    opened.finish()
+    assert rows(duck) == expected
+
+
 def test_disjoint_changes_of_one_column_may_not_meet_in_a_row(repo: ab.Repository) -> None:
     fork(repo, make_t, put(1, a=11), both(put(1, a=11), put(2, a=2)))
     assert cells(conflict(repo, strictness="disjoint")) == [((1,), "update/update", "a", 10, 11, 11)]

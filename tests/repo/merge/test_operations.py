@@ -229,6 +229,16 @@ NOTES = {
     "A2, one row": (t("delete", where="id = 1"), t("delete", where="id = 1"), [(2, 20), (3, 30), (4, 40)]),
     "A2, other rows": (t("delete", where="id < 3"), t("delete", where="id > 1 AND id < 4"), [(4, 40)]),
     "A3, one cell": (t("update", {"a": 0}, where="id = 1"), t("update", {"a": 5}, where="id = 1"), "update/update"),
+    "A3, two cells of a row": (
+        t("update", {"a": 0}, where="id = 1"),
+        t("update", {"s": "'y'"}, where="id = 1"),
+        "update/update",
+    ),
+    "A3, one cell alike": (
+        t("update", {"a": 0}, where="id = 1"),
+        t("update", {"a": 0}, where="id = 1"),
+        [(1, 0), (2, 20), (3, 30), (4, 40)],
+    ),
     "A3, two rows": (
         t("update", {"a": 0}, where="id = 1"),
         t("update", {"a": 5}, where="id = 2"),
@@ -248,10 +258,21 @@ def test_a1_to_a3_are_decided_row_by_row(repo: ab.Repository, note: str) -> None
     act(repo, "main", make)
     prepared(repo, source, destination)
     if isinstance(after, str):
-        assert [c[1] for c in cells(conflict(repo, strictness="operations"))] == [after]
+        assert {c[1] for c in cells(conflict(repo, strictness="operations"))} == {after}
         return
     repo.merge("theirs", into="ours", strictness="operations")
     assert [row[:2] for row in rows(repo)] == after
+
+
+@pytest.mark.parametrize("where", [None, "id = 1"])
+def test_an_overwrite_of_a_table_with_a_key_replaces_what_the_target_updated(
+    repo: ab.Repository, where: str | None
+) -> None:
+    act(repo, "main", lambda tx: tx.create_table("t", ROWS, key="id"))
+    overwrite = t("overwrite", [{"id": 1, "a": 7, "s": "source"}, {"id": 9, "a": 0, "s": "source"}])
+    prepared(repo, overwrite, t("update", {"a": 5}, where=where))
+    repo.merge("theirs", into="ours", strictness="operations")
+    assert rows(repo) == [(1, 7, "source"), (9, 0, "source")]
 
 
 @pytest.mark.parametrize(

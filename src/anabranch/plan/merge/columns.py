@@ -10,6 +10,7 @@ from typing import Any
 from anabranch.model.ids import ColumnId
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, can_widen
+from anabranch.plan.merge.defaults import have_equal_defaults
 from anabranch.plan.merge.pairing import added_alike
 from anabranch.plan.merge.rules import Strictness
 from anabranch.plan.merge.sides import Ids, Judge, Side, ThingSide
@@ -170,15 +171,22 @@ def _described(case: _Case, ours: Column, theirs: Column) -> dict[str, Any]:
     agreed = case.agreed
     both = [p for p in _DESCRIPTION if _differ(agreed, ours, theirs, part=p) and not _is_given(case, p)]
     chosen = theirs if not both else _chosen(case, ours, theirs, "name" in both)
-    kept = {p for p in _DESCRIPTION if agreed is not None and getattr(theirs, p) == getattr(agreed, p)}
+    kept = {p for p in _DESCRIPTION if _are_equal(ours, theirs, p) or (agreed and _are_equal(theirs, agreed, p))}
     found = {p: getattr(chosen if p in both else ours if p in kept else theirs, p) for p in _DESCRIPTION}
     return found if agreed or "nullable" in both else found | {"nullable": ours.nullable and theirs.nullable}
 
 
 def _differ(agreed: Column | None, *sides: Column, part: str) -> bool:
     """Tell whether both sides changed a part of the description, to different values."""
-    mine, other = (getattr(c, part) for c in sides)
-    return mine != other and (agreed is None or getattr(agreed, part) not in (mine, other))
+    ours, theirs = sides
+    if _are_equal(ours, theirs, part):
+        return False
+    return agreed is None or not any(_are_equal(side, agreed, part) for side in sides)
+
+
+def _are_equal(one: Column, other: Column, part: str) -> bool:
+    """Tell whether two columns are equal in a part of the description, however a default is written."""
+    return have_equal_defaults(one, other) if part == "default" else bool(getattr(one, part) == getattr(other, part))
 
 
 def _is_given(case: _Case, part: str) -> bool:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from anabranch.model.ids import ColumnId, ThingId
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import can_widen
+from anabranch.plan.merge.defaults import show_equal_values
 from anabranch.plan.merge.sides import Ids
 
 # --- columns ---
@@ -21,26 +22,43 @@ def are_alike(ours: Column, theirs: Column, *, grows: bool = False) -> bool:
     """
     typed = ours.type == theirs.type or (grows and can_widen(ours.type, theirs.type))
     named = ours.name.lower() == theirs.name.lower()
-    return named and typed and ours.initial_default == theirs.initial_default
+    return named and typed and show_equal_values(ours, theirs)
 
 
 def added_alike(
     base: Iterable[Column], ours: Iterable[Column], theirs: Iterable[Column], ids: Ids, *, grows: bool = False
 ) -> list[tuple[Column, Column]]:
     """Find the columns that both sides added alike; `ids` says which are one already."""
+    return [(x, y) for x, y in _added_by_name(base, ours, theirs, ids) if are_alike(x, y, grows=grows)]
+
+
+def _added_by_name(
+    base: Iterable[Column], ours: Iterable[Column], theirs: Iterable[Column], ids: Ids
+) -> list[tuple[Column, Column]]:
+    """Find the columns that both sides added under one name."""
     mine, others = tuple(ours), tuple(theirs)
     old, here, there = ({ids.of(c.id) for c in columns} for columns in (base, mine, others))
     not_new, theirs_not_new = old | there, old | here
     new = [c for c in mine if ids.of(c.id) not in not_new]
     theirs_new = {c.name.lower(): c for c in others if ids.of(c.id) not in theirs_not_new}
-    pairs = [(c, theirs_new[c.name.lower()]) for c in new if c.name.lower() in theirs_new]
-    return [(x, y) for x, y in pairs if are_alike(x, y, grows=grows)]
+    return [(c, theirs_new[c.name.lower()]) for c in new if c.name.lower() in theirs_new]
 
 
 def paired(before: Schema, after: Schema, base: Schema | None) -> Schema:
-    """The later schema of a table, in which columns that a merge would unite also go by their earlier ids."""
+    """The later schema of a table, in which columns that both sides added also go by their earlier ids.
+
+    They have one name, and one type holds the other's values; their rows may show different defaults.
+    """
     ids = Ids(c.ids for schema in (base, before, after) if schema for c in schema)
-    return _also_known(after, {new.id: old for old, new in added_alike(base or (), before, after, ids)})
+    added = _added_by_name(base or (), before, after, ids)
+    comparable = [(x, y) for x, y in added if can_widen(x.type, y.type) or can_widen(y.type, x.type)]
+    return _also_known(after, {new.id: old for old, new in comparable})
+
+
+def were_added_otherwise(before: Schema, after: Schema) -> bool:
+    """Tell whether rows show another default in a column of the later schema, although no change touched them."""
+    pairs = [(c, before.written_as(c)) for c in after]
+    return any(was is not None and was.id != c.id and not show_equal_values(was, c) for c, was in pairs)
 
 
 def paired_by_name(before: Schema, after: Schema) -> Schema:

@@ -76,6 +76,11 @@ class RowPolicy:
     """The rules for cells, by the column's id in the merged schema; a column without one conflicts."""
 
     @property
+    def judges_rows(self) -> bool:
+        """Whether two different edits of one row conflict, whichever of its cells they changed."""
+        return self.strictness in ("row", "disjoint", "operations")
+
+    @property
     def goes_by_time(self) -> bool:
         """Whether some rule depends on which side is newer."""
         return any(rule.word == "newest" for rule in (self.rule, *self.rules.values()))

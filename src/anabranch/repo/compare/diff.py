@@ -18,7 +18,7 @@ from anabranch.model.tables import TableState, ThingKind
 from anabranch.model.types import can_widen
 from anabranch.plan.commit import ThingDraft, draft_changes, draft_state, packs_of
 from anabranch.plan.history import merge_bases
-from anabranch.plan.merge.pairing import Placed, TablePair, pair_tables, paired, was_hidden
+from anabranch.plan.merge.pairing import Placed, TablePair, pair_tables, paired, was_hidden, were_added_otherwise
 from anabranch.plan.path import Leg, find_path
 from anabranch.plan.schema_diff import attribute_changes
 from anabranch.repo.branches.refs import resolve
@@ -209,7 +209,8 @@ class _Comparing:
         to_after = _with_staged(to_after, self._staged(pair.after))
         base = self._base_schema(ids)
         schema = paired(before.schema, after.schema, base)
-        if to_before is None or to_after is None or was_hidden(self._schema_runs(ids), schema):
+        is_told = to_before is not None and to_after is not None and not were_added_otherwise(before.schema, schema)
+        if not is_told or was_hidden(self._schema_runs(ids), schema):
             to_before = to_after = None
         ways = (*(to_before or ()), *(to_after or ()))
         known = schemas_for(self.ctx, self.cx, ways, before, after)

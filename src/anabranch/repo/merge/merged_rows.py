@@ -228,8 +228,7 @@ class _RowMerge(LinkedChanges):
 
     def _met(self) -> Kept | None:
         """The keys that both sides touched."""
-        rows = self.decision.policy.strictness in ("row", "disjoint")
-        meeting = Meeting(self.sides.to_ours or (), self.sides.to_theirs or (), rows)
+        meeting = Meeting(self.sides.to_ours or (), self.sides.to_theirs or (), rows=self.decision.policy.judges_rows)
         query = met_keys(meeting, self.sides.ours.read_as(self.schema), self.decision.cells, self.access, Sources())
         return self._keep_keys(query) if query else None
 
