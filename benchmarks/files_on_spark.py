@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +12,7 @@ import anabranch as ab
 from benchmarks import on_spark, orders
 from benchmarks.limits import LIMITS
 from benchmarks.measure import Measured, Scale, Task, compared, side_by_side, tell
-from tests.connect import start_local
+from tests.connect import start_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,9 +84,8 @@ def _session(name: str, folder: Path) -> Iterator[SparkSession]:
         with on_spark.open_session(folder) as classic:
             yield classic
         return
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     quiet = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.log.level": "ERROR"}
-    remote = start_local("local[2]", {**quiet, "spark.ui.enabled": "false"})
+    remote = start_connect("local[2]", {**quiet, "spark.ui.enabled": "false"})
     try:
         yield remote
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
@@ -17,6 +16,7 @@ import anabranch as ab
 from benchmarks import orders
 from benchmarks.limits import LIMITS
 from benchmarks.measure import Measured, Scale, Task, Times, compared, side_by_side, tell
+from tests.connect import start_classic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -177,9 +177,6 @@ def _fresh(bench: Bench, name: str) -> Path:
 @contextmanager
 def open_session(folder: Path, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Two cores and Spark's own defaults; the rest keeps it quiet and to itself."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # else executors run whatever python3 is on PATH
     settings: dict[str, Any] = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -188,7 +185,7 @@ def open_session(folder: Path, more: Mapping[str, str] | None = None) -> Iterato
         "spark.ui.showConsoleProgress": "false",
         **(more or {}),
     }
-    session = SparkSession.builder.master("local[2]").appName("anabranch-benchmarks").config(map=settings).getOrCreate()
+    session = start_classic("local[2]", settings)
     session.sparkContext.setLogLevel("ERROR")
     try:
         yield session

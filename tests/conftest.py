@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 
 import anabranch as ab
 import tests.kept  # noqa: F401
-from tests.connect import LOCAL, QUICK, set_in, start_local, warning_filters
+from tests.connect import LOCAL, QUICK, set_in, start_classic, start_connect, warning_filters
 from tests.postgres import PostgresServer
 from tests.s3 import ENVIRONMENT, S3Server, s3a_jars
 from tests.selection import is_jvm, select
@@ -141,19 +141,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Run one small session for all tests, classic or of Spark Connect."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # else workers run whatever python3 is on PATH
     settings = LOCAL | {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
     reaching = (item for item in request.session.items if is_jvm(item))
     if request.config.getoption("--far") or any("s3_server" in getattr(item, "fixturenames", ()) for item in reaching):
         # Spark finds the keys in its own environment, which is that of the time when it starts.
         os.environ.update(ENVIRONMENT)
         settings |= {"spark.jars": s3a_jars()}
-    if request.config.getoption("--connect"):
-        session = start_local("local[2]", settings)
-    else:
-        session = SparkSession.builder.master("local[2]").appName("anabranch-tests").config(map=settings).getOrCreate()
+    start = start_connect if request.config.getoption("--connect") else start_classic
+    session = start("local[2]", settings)
     yield session
     session.stop()
 

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,22 +60,36 @@ def set_in(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]
             session.conf.set(name, str(value))
 
 
-def start_local(master: str, settings: dict[str, Any]) -> SparkSession:
-    """Start a server with `remote("local[…]")` on a free port; it ends with the session, or with the process.
+USERS_OWN = {"spark.sql.parquet.outputTimestampType": "INT96"}
+"""What sessions of users have and those that we start do not."""
+
+
+def start_classic(master: str, settings: Mapping[str, str]) -> SparkSession:
+    """Start a session as Anabranch starts one for whoever has none, with this interpreter on its executors.
+
+    Users' own differ in what they set: the tests want to hold for these."""
+    from anabranch.engines.spark_sessions import local_session
+
+    return local_session({**USERS_OWN, **settings, "spark.master": master})
+
+
+def start_connect(master: str, settings: Mapping[str, str]) -> SparkSession:
+    """Start a server on a free port, as for whoever has `SPARK_REMOTE=local`; it ends with the session or the process.
 
     The settings are the server's: given to the builder, PySpark would try them on the client too, and warn."""
-    from pyspark.sql import SparkSession
+    from anabranch.engines.spark_sessions import local_session
 
-    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(
-        [*(f"--conf {quote(f'{k}={v}')}" for k, v in settings.items()), "pyspark-shell"]
-    )
-    os.environ["SPARK_TESTING"] = "1"  # how PySpark is told to take any free port instead of 15002
-    before = os.environ.get("PYTHONPATH", "")
-    os.environ["PYTHONPATH"] = str(ROOT)  # where workers find functions of tests, as those of a classic session do
-    try:
-        return SparkSession.builder.remote(master).getOrCreate()
-    finally:
-        os.environ["PYTHONPATH"] = before
+    submitted = [*(f"--conf {quote(f'{k}={v}')}" for k, v in settings.items()), "pyspark-shell"]
+    given = {
+        "PYSPARK_SUBMIT_ARGS": " ".join(submitted),
+        "PYTHONPATH": str(ROOT),  # where workers find functions of tests, as those of a classic session do
+        "SPARK_REMOTE": master,
+        "SPARK_TESTING": "1",  # how PySpark is told to take any free port instead of 15002
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in given.items():
+            patch.setenv(name, value)
+        return local_session()
 
 
 class FarServer:
@@ -122,7 +138,7 @@ _ALONE = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
 
 def _serve() -> None:
     """Serve until the standard input ends."""
-    session = start_local("local[1]", LOCAL)
+    session = start_connect("local[1]", LOCAL)
     from pyspark.sql.connect.client.core import DefaultChannelBuilder
 
     print("port", DefaultChannelBuilder.default_port(), flush=True)

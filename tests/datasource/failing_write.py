@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
-
-from tests.connect import LOCAL, start_local
+from tests.connect import LOCAL, start_classic, start_connect
 
 
 def main(kind: str, store: str, marks: str) -> None:
     """Write to the table `orders`; `marks` is a folder that remembers who has failed."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    if kind == "connect":
-        spark = start_local("local[2,3]", LOCAL)
-    else:
-        spark = SparkSession.builder.master("local[2,3]").config(map=LOCAL).getOrCreate()
+    start = start_connect if kind == "connect" else start_classic
+    spark = start("local[2,3]", LOCAL)
 
     def fail_at_first(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:

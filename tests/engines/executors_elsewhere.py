@@ -1,8 +1,7 @@
-"""Read files and run a job on executors that are not as they should be: `… STORE CSV PYTHON`, PYTHON being theirs."""
+"""Run Python on Spark's executors: `… STORE CSV SESSION`, in a session that we start (`ours`) or the `user` did."""
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -14,23 +13,32 @@ def numbers(shard: Any) -> list[dict[str, Any]]:
     return [{"n": shard.number} for _ in shard.rows("t")]
 
 
-def main(store: str, csv: str, python: str) -> None:
-    """Print what is told of each."""
-    os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = python, sys.executable
-    from pyspark.sql import SparkSession
+def doubled(repo: ab.Repository) -> list[Any]:
+    """Call a function of Python in a query."""
+    spark = repo.spark_session
+    spark.udf.register("doubled", lambda n: n * 2, "bigint")
+    return [row[0] for row in spark.sql("SELECT doubled(21)").collect()]
 
-    spark = SparkSession.builder.master("local[1]").config(map=LOCAL).getOrCreate()
-    with ab.open(store, engine="spark", spark=spark, author="ann") as repo:
-        tries = {
-            "job": lambda: repo.job(numbers, inputs={"t": "t"}, table="out", shards=2).run(),
+
+def main(store: str, csv: str, kind: str) -> None:
+    """Print what comes of each attempt."""
+    session = None
+    if kind == "user":
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.master("local[1]").config(map=LOCAL).getOrCreate()
+    with ab.open(store, engine="spark", spark=session, author="ann") as repo:
+        attempts = {
+            "job": lambda: repo.job(numbers, inputs={"t": "t"}, table="out", shards=2).run().rows,
             "import": lambda: repo.read_files(csv).rows.count(),
+            "function": lambda: doubled(repo),
         }
-        for what, attempt in tries.items():
+        for what, attempt in attempts.items():
             try:
                 print(what, attempt())
             except ab.AnabranchError as error:
                 print(what, type(error).__name__, error)
-    spark.stop()
+        repo.spark_session.stop()
 
 
 if __name__ == "__main__":

@@ -19,20 +19,16 @@ from typing import Any
 import anabranch as ab
 from anabranch.jobs import job as jobs
 from anabranch.jobs.dealt import files
-from tests.connect import LOCAL, start_local
+from tests.connect import LOCAL, start_classic, start_connect
 
 SHARDS = 4
 
 
 def session(kind: str) -> Any:
     """Start Spark, whose tasks are tried four times."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     if kind == "connect":
-        return start_local("local[2,4]", LOCAL)
-    master = "local-cluster[2,1,1024]" if kind == "cluster" else "local[2,4]"
-    return SparkSession.builder.master(master).config(map=LOCAL).getOrCreate()
+        return start_connect("local[2,4]", LOCAL)
+    return start_classic("local-cluster[2,1,1024]" if kind == "cluster" else "local[2,4]", LOCAL)
 
 
 def first(marks: str, what: str) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import platform
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
@@ -20,8 +23,8 @@ from pyspark.sql import DataFrame, SparkSession
 from anabranch.engines import spark_sent
 from anabranch.engines.spark_errors import translate
 from anabranch.engines.spark_sent import HOME, SentCode, look_around, packed, run_answers, run_rows, unpacked
-from anabranch.engines.spark_sessions import functions_of, quietly
-from anabranch.errors import Unavailable
+from anabranch.engines.spark_sessions import EXECUTORS_PYTHON, functions_of, is_remote, quietly
+from anabranch.errors import AnabranchError, Unavailable
 
 SENT = ("errors.py", "settings.py", "model", "arrow", "formats/rules", "formats/process")
 """The rooms that are sent: they import only each other, pyarrow and the standard library."""
@@ -99,12 +102,38 @@ def check_executors(session: SparkSession) -> None:
         with quietly():
             (row,) = session.range(1).select(look("id")).collect()
     except (PySparkException, Py4JJavaError) as error:
-        raise translate(error) from error
+        raise _unable_to_run(session, error) from error
     described = json.loads(row[0])
     if int((described["pyarrow"] or "0").partition(".")[0]) < _PYARROW_FROM:
+        ran = described["interpreter"]
         found = f"pyarrow {described['pyarrow']}" if described["pyarrow"] else "no pyarrow"
         message = (
-            f"Spark's executors have {found} (Python {described['python']}), {_PYARROW_FROM} or newer was expected"
+            f"Spark's executors run {ran} (Python {described['python']}), which has {found};"
+            f" {_PYARROW_FROM} or newer was expected"
         )
-        raise Unavailable(message, hint=f"pip install 'pyarrow>={_PYARROW_FROM}' there")
+        install = f"run {ran} -m pip install 'pyarrow>={_PYARROW_FROM}' where they are"
+        raise Unavailable(message, hint=f"{_advice(session)}, or {install}")
     _LOOKED_AT[session] = True
+
+
+def _unable_to_run(session: SparkSession, error: PySparkException | Py4JJavaError) -> AnabranchError:
+    """The error for executors on which the smallest function failed: it is theirs, if Spark itself answers."""
+    try:
+        with quietly():
+            session.range(1).collect()
+    except (PySparkException, Py4JJavaError) as failure:
+        return translate(failure)
+    reason = translate(error).message
+    message = f"Spark's executors can't run functions of Python {platform.python_version()}: {reason}"
+    return Unavailable(message, hint=_advice(session))
+
+
+def _advice(session: SparkSession) -> str:
+    """What to do about the executors' Python: it is chosen where the session starts."""
+    if is_remote(session):
+        return f"start the server with {EXECUTORS_PYTHON} set to a Python like this driver's"
+    given = os.environ.get(EXECUTORS_PYTHON)
+    found = f"it is {given}" if given else "it is not set, so it was python3 from PATH"
+    return (
+        f"before the session starts, set {EXECUTORS_PYTHON} to a Python like this driver's, {sys.executable}: {found}"
+    )

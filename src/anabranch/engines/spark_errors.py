@@ -9,7 +9,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, PySparkException
+from pyspark.errors import (
+    AnalysisException,
+    ArithmeticException,
+    DateTimeException,
+    PySparkException,
+    PythonException,
+)
 
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.model.texts import FLATTER
@@ -36,6 +42,9 @@ _PLACE = re.compile(r"( SQLSTATE: \w{5})?([; (]+line \d+,? pos \d+[;)]*)?$")
 
 def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     """Turn Spark's error into ours, by its SQLSTATE."""
+    if isinstance(error, PythonException):
+        hint = "mend the function, or what it needs where Spark's executors run"
+        return InvalidRequest(f"Python failed on Spark's executors: {reason_of(error)}", hint=hint)
     state, message = _state_and_message(error)
     first = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
     text = _PLACE.sub("", first)
@@ -52,6 +61,13 @@ def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     if state.startswith(_REQUEST_STATES) or (not state and isinstance(error, AnalysisException)):
         return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
     return Unavailable(f"Spark failed: {text}", hint="see Spark's log")
+
+
+def reason_of(error: BaseException) -> str:
+    """What a failure of Spark says, in a line: the error of a Python worker, or else the first line."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    begins = next((n for n, line in enumerate(lines) if "Traceback (most recent call last)" in line), len(lines))
+    return next((line for line in lines[begins + 1 :] if not line.startswith(" ")), lines[0].strip())
 
 
 def _unclear_name(error: PySparkException | Py4JJavaError) -> NotFound | InvalidRequest | None:

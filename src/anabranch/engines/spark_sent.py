@@ -98,11 +98,11 @@ def run_answers(code: SentCode, call: bytes, batches: Iterable[Any]) -> Iterator
 
 
 def look_around() -> str:
-    """Report the Python and pyarrow versions of an executor."""
+    """Report the interpreter of an executor, and the versions of Python and pyarrow."""
     try:
         import pyarrow as pa
 
         found = str(pa.__version__)
     except ImportError:
         found = ""
-    return json.dumps({"python": sys.version.split()[0], "pyarrow": found})
+    return json.dumps({"interpreter": sys.executable, "python": sys.version.split()[0], "pyarrow": found})

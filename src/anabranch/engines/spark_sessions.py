@@ -6,8 +6,10 @@ import logging
 import os
 import re
 import signal
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from types import MappingProxyType, ModuleType
@@ -65,14 +67,15 @@ def local_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSessio
     """The existing session, active in this thread or not; else the server of SPARK_REMOTE; else a new one.
 
     An existing one is taken as it is: `builder.getOrCreate` would apply our settings to it. `more` are settings of a
-    new one.
+    new one. One that is started here runs Python on its executors with this process's interpreter.
     """
     try:
         return SparkSession.active()
     except PySparkException:
         log.debug("no Spark session is there")
     try:
-        return SparkSession.builder.getOrCreate() if "SPARK_REMOTE" in os.environ else _start(more)
+        with _executors_run_this_python():
+            return SparkSession.builder.getOrCreate() if "SPARK_REMOTE" in os.environ else _start(more)
     except ImportError as error:
         raise Unavailable(f"Spark Connect lacks a package: {error}", hint="pip install 'anabranch[connect]'") from error
     except (PySparkException, OSError, RuntimeError) as error:
@@ -135,6 +138,27 @@ _ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 def _is_reported(_record: logging.LogRecord) -> bool:
     return not quietly.now()
+
+
+EXECUTORS_PYTHON = "PYSPARK_PYTHON"
+"""The variable by which PySpark chooses its executors' Python; without it, `python3` from PATH."""
+
+
+@contextmanager
+def _executors_run_this_python() -> Iterator[None]:
+    """A block in which sessions start with this interpreter for executors, unless the user chose another.
+
+    In a virtual environment that is not activated, `python3` from PATH has other packages. PySpark and Java read the
+    variable as the session starts, and have no setting for it.
+    """
+    if EXECUTORS_PYTHON in os.environ or not sys.executable:
+        yield
+        return
+    os.environ[EXECUTORS_PYTHON] = sys.executable
+    try:
+        yield
+    finally:
+        os.environ.pop(EXECUTORS_PYTHON, None)
 
 
 def _start(more: Mapping[str, str]) -> SparkSession:

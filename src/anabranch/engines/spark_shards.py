@@ -48,13 +48,6 @@ def is_failure_of_spark(error: BaseException) -> bool:
     return isinstance(error, PySparkException | Py4JJavaError)
 
 
-def reason_of(error: BaseException) -> str:
-    """What a failure of Spark says, in a line: the error of a Python worker, or else the first line."""
-    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    begins = next((n for n, line in enumerate(lines) if "Traceback (most recent call last)" in line), len(lines))
-    return next((line for line in lines[begins + 1 :] if not line.startswith(" ")), lines[0].strip())
-
-
 def hashed_shard(frame: Any, columns: Sequence[str], shards: int) -> Any:
     """A row's shard, by a checksum of its values' text: Spark's own hash differs between versions."""
     f = functions_of(frame.sparkSession)

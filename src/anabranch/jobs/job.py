@@ -200,7 +200,8 @@ class Job:
         if self.asked.local:
             self._run_here(attempts, waiting)
             return
-        from anabranch.engines.spark_shards import is_failure_of_spark, reason_of, run_on_executors
+        from anabranch.engines.spark_errors import reason_of
+        from anabranch.engines.spark_shards import is_failure_of_spark, run_on_executors
 
         sent = [runner, workplaces, *loaded_from_files(task.function)]
         try:
