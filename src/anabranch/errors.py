@@ -15,6 +15,7 @@ AnabranchError
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 _LONG = re.compile(r"\S{301,}|'[^'\n]{301,}'")
@@ -44,6 +45,11 @@ class AnabranchError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+def install_hint(extra: str) -> str:
+    """Say what to type, in the checkout that this was installed from, for the packages of an extra."""
+    return f"in the checkout of Anabranch: {sys.executable} -m pip install '.[{extra}]'"
 
 
 class InvalidRequest(AnabranchError):

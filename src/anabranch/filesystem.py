@@ -1,6 +1,7 @@
-"""`ana://repository@ref/path` for fsspec, so that pandas, pyarrow, Polars and DuckDB read versioned files by address.
+"""`ana://repository@ref/path` for fsspec, so that pandas, pyarrow and DuckDB read versioned files by address.
 
-The only module that knows fsspec, which the extra `files` installs. Writes go into one commit: `with fs.transaction`.
+The only module that knows fsspec. Polars resolves addresses by itself and asks no fsspec: it reads what is opened
+here. Writes go into one commit: `with fs.transaction`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.catalog import files
 from anabranch.catalog.json_values import decode, encode_for_file
 from anabranch.catalog.later import sa
-from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.errors import InvalidRequest, Unavailable, install_hint
 from anabranch.model.addresses import Address
 from anabranch.settings import COMPILED_STATEMENTS, ServerSettings
 
@@ -36,7 +36,7 @@ def engine_of_server(address: Address, waits: ServerSettings) -> Engine:
         # The text is neither repeated nor chained: it may hold a password.
         raise InvalidRequest(f"{address.shown} does not name a catalogue", hint="check its query") from None
     except ModuleNotFoundError as error:
-        raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
+        raise Unavailable("PostgreSQL needs psycopg", hint=install_hint("postgres")) from error
     sa.event.listen(engine, "connect", partial(_prepare_server, milliseconds(waits.lock_timeout_seconds)))
     return engine
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.engines.before_read import AtHand, BeforeRead, look_at_none, where_they_are
 from anabranch.engines.far_root import FarRoot
-from anabranch.errors import Unavailable
+from anabranch.errors import Unavailable, install_hint
 from anabranch.plan.engine import EngineName, EngineSetting, Work, choose
 from anabranch.settings import Settings
 
@@ -128,7 +128,7 @@ class Engines:
     def spark(self) -> SparkEngine:
         """Spark: in the given session, the active one, or a new local one."""
         if not self.has_spark:
-            raise Unavailable("PySpark is not installed", hint="pip install 'anabranch[spark]'")
+            raise Unavailable("PySpark is not installed", hint=install_hint("spark"))
         from anabranch.engines.spark import SparkEngine
         from anabranch.engines.spark_sessions import local_session
 

@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.errors import InvalidRequest, Unavailable, install_hint
 from anabranch.model.addresses import masked
 
 log = logging.getLogger("anabranch.engines.spark")
@@ -77,7 +77,7 @@ def local_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSessio
         with _executors_run_this_python():
             return SparkSession.builder.getOrCreate() if "SPARK_REMOTE" in os.environ else _start(more)
     except ImportError as error:
-        raise Unavailable(f"Spark Connect lacks a package: {error}", hint="pip install 'anabranch[connect]'") from error
+        raise Unavailable(f"Spark Connect lacks a package: {error}", hint=install_hint("connect")) from error
     except (PySparkException, OSError, RuntimeError) as error:
         hint = "install Java 17 or newer (with jdk.incubator.vector) and set JAVA_HOME; see `make setup`"
         if "SPARK_REMOTE" in os.environ:

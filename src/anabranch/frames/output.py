@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.errors import InvalidRequest, Unavailable, install_hint
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +24,7 @@ def to_pandas(rows: pa.Table) -> pandas.DataFrame:
     try:
         import pandas
     except ModuleNotFoundError as error:
-        raise Unavailable("pandas is not installed", hint="pip install 'anabranch[pandas]'") from error
+        raise Unavailable("pandas is not installed", hint=install_hint("pandas")) from error
     nullable = {
         pa.int8(): pandas.Int8Dtype(),
         pa.int16(): pandas.Int16Dtype(),
@@ -49,7 +49,7 @@ def to_polars(rows: pa.Table) -> polars.DataFrame:
     try:
         import polars
     except ModuleNotFoundError as error:
-        raise Unavailable("Polars is not installed", hint="pip install 'anabranch[polars]'") from error
+        raise Unavailable("Polars is not installed", hint=install_hint("polars")) from error
     found = polars.from_arrow(rows)
     assert isinstance(found, polars.DataFrame)
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import Unavailable
+from anabranch.errors import Unavailable, install_hint
 from anabranch.model.object_urls import ObjectUrl
 from anabranch.objects.blobs import Blob
 from anabranch.objects.workplaces import BucketPlace, Workplace
@@ -22,7 +22,7 @@ try:
     from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
     from obstore.store import S3Store
 except ImportError as error:
-    raise Unavailable("obstore is not installed, which reads S3", hint="pip install 'anabranch[s3]'") from error
+    raise Unavailable("obstore is not installed, which reads S3", hint=install_hint("s3")) from error
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.errors import InvalidRequest, Unavailable, install_hint
 from anabranch.model.ids import new_id
 from anabranch.model.object_urls import ObjectUrl
 from anabranch.objects import found_files
@@ -23,7 +23,7 @@ try:
     import urllib3
     from urllib3.exceptions import HTTPError
 except ImportError as error:
-    raise Unavailable("urllib3 is not installed, which reads HDFS", hint="pip install 'anabranch[hdfs]'") from error
+    raise Unavailable("urllib3 is not installed, which reads HDFS", hint=install_hint("hdfs")) from error
 
 _HTTP_PORT = 9870
 _ONCE = urllib3.Retry(0, redirect=False, raise_on_status=False)

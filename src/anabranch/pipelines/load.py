@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.errors import InvalidRequest, NotFound
 from anabranch.jobs.function_file import PIPELINE_FILE, among_neighbours, load_module
 from anabranch.jobs.inputs import DatasetInput, read_input_text
 from anabranch.pipelines.datasets import Expectation, Pipeline, PipelineOutput
@@ -68,10 +68,8 @@ def load(path: str | os.PathLike[str], session: Callable[[], Any] | None = None)
 
 
 def _spec(path: Path) -> Mapping[str, Any]:
-    try:
-        import yaml
-    except ModuleNotFoundError as error:
-        raise Unavailable("pipeline files need PyYAML", hint="pip install 'anabranch[pipelines]'") from error
+    import yaml
+
     try:
         said = yaml.safe_load(path.read_text("utf-8"))
     except OSError as error:

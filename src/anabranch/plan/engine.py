@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, install_hint
 
 EngineName = Literal["spark", "duck"]
 EngineSetting = Literal["auto", "spark", "duck"]
@@ -32,7 +32,7 @@ def choose(setting: EngineSetting, work: Work, threshold_bytes: int, has_spark: 
     if work.unproven or work.not_in_duck:
         if setting == "duck" or not has_spark:
             why = "engine='duck' was asked for" if setting == "duck" else "PySpark is not installed"
-            hint = "use engine='auto' or 'spark'" if setting == "duck" else "pip install 'anabranch[spark]'"
+            hint = "use engine='auto' or 'spark'" if setting == "duck" else install_hint("spark")
             what = f"{work.unproven} runs on Spark only" if work.unproven else str(work.not_in_duck)
             raise InvalidRequest(f"{what}, and {why}", hint=hint)
         return "spark", f"{work.unproven} is not proven equal on DuckDB" if work.unproven else str(work.not_in_duck)

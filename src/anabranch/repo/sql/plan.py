@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog.history import to_datetime
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, install_hint
 from anabranch.model.names import named_args
 from anabranch.model.types import DataType
 from anabranch.plan.engine import Work
@@ -144,7 +144,7 @@ class Plan:
                 raise error
             asked = engines.setting == "duck"
             reason = "engine='duck' was asked for" if asked else "PySpark is not installed"
-            hint = "use engine='auto' or 'spark'" if asked else "pip install 'anabranch[spark]'"
+            hint = "use engine='auto' or 'spark'" if asked else install_hint("spark")
             raise InvalidRequest(f"{why} runs on Spark only, and {reason}", hint=hint) from error
         engines.log_start(self.resolved.what, error.message)
         return replace(self, engine=engines.spark(), proven=None)
