@@ -35,6 +35,11 @@ class Conjunct:
         """Whether it is cheap and never fails, so that it may also be tested before another conjunct."""
         return not self.value.may_fail and self.value.node.find(exp.Query) is None
 
+    @property
+    def may_join(self) -> bool:
+        """Whether it is a plain join key that never fails."""
+        return self.is_key and not self.value.may_fail
+
 
 def conjuncts(
     terms: Terms, condition: exp.Expr, aliases: Sequence[str] = (), alone: frozenset[int] | None = None
@@ -60,12 +65,31 @@ def conjunct(value: Value, aliases: Sequence[str], alone: frozenset[int] | None 
     return Conjunct(value, _is_key(value.node, aliases), at)
 
 
-def guarded(new: Sequence[Conjunct], known: Sequence[Conjunct] = ()) -> exp.Expr:
-    """One condition of the new conjuncts, given known ones that hold for every row that counts."""
-    whole = [bracketed(c.value.node) for c in new if not _is_risky(c)]
+def guarded(new: Sequence[Conjunct], known: Sequence[Conjunct] = (), joined: Sequence[Conjunct] = ()) -> exp.Expr:
+    """One condition of the new conjuncts, given known ones that hold for every row that counts.
+
+    Those that are `joined` by already are left out. DuckDB plans subqueries in the order of the
+    text and does not push conditions below a correlated one that aggregates, so those are last.
+    """
+    plain = [c for c in new if not _is_risky(c) and c not in joined]
+    whole = [bracketed(c.value.node) for c in plain]
     for at in dict.fromkeys(c.at for c in new if _is_risky(c)):
         whole.append(_in_turn(_steps(at, known, new)))
-    return all_of(whole)
+    return all_of(sorted(whole, key=_planning_cost))
+
+
+def _planning_cost(condition: exp.Expr) -> int:
+    """0 for a condition without a subquery, 1 with an uncorrelated one, 2 with a correlated one."""
+    queries = list(condition.find_all(exp.Query))
+    if not queries:
+        return 0
+    return 2 if any(_is_correlated(query) for query in queries) else 1
+
+
+def _is_correlated(query: exp.Expr) -> bool:
+    """Whether a proven query reads a column of no relation inside it; all their names differ."""
+    inside = {alias.name for alias in query.find_all(exp.TableAlias)}
+    return any(column.table not in inside for column in query.find_all(exp.Column))
 
 
 def _is_risky(part: Conjunct) -> bool:

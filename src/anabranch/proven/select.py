@@ -20,7 +20,7 @@ from anabranch.proven.table.types import KNOWN
 from anabranch.proven.terms import FROM, HAVING, QUALIFY, SELECT, WHERE, Grouped, Groups, Outer, Terms
 from anabranch.proven.windows import ordered
 from anabranch.queries.duck_text import BARE, DuckText
-from anabranch.queries.query import aliased, number, select, subquery
+from anabranch.queries.query import aliased, col, number, select, subquery
 
 _PARTS = frozenset(
     (
@@ -103,8 +103,11 @@ def _named_windows(node: exp.Expr) -> dict[str, exp.Expr]:
 
 
 def _where(block: Block, terms: Terms) -> exp.Expr:
+    """Translate WHERE, and leave its join keys to the joins of the block's source."""
     source = block.source
-    return guarded(conjuncts(terms, block.node.args["where"].this, source.aliases), source.holding)
+    parts = conjuncts(terms, block.node.args["where"].this, source.aliases)
+    block.source, joined = source.joined_by(parts)
+    return guarded(parts, source.holding, joined)
 
 
 def _from(whole: exp.Select, source: Source) -> None:
@@ -115,7 +118,8 @@ def _from(whole: exp.Select, source: Source) -> None:
 
 def _over_groups(whole: exp.Select, groups: Groups, keys: int) -> exp.Select:
     """Make the grouping a query of its own: what is above it then sees plain columns."""
-    grouping = select([aliased(node, name) for name, node in groups.columns.items()])
+    nodes = {**groups.columns, **groups.parts}
+    grouping = select([aliased(node, name) for name, node in nodes.items()])
     for part in ("from_", "joins", "where"):
         grouping.set(part, whole.args.get(part))
     if groups.sets is not None:
@@ -128,7 +132,17 @@ def _over_groups(whole: exp.Select, groups: Groups, keys: int) -> exp.Select:
         grouping.set("having", exp.Having(this=DuckText(this="count(*) > 0")))
     elif keys:
         grouping.set("group", exp.Group(expressions=[number(n) for n in range(1, keys + 1)]))
-    return select(whole.expressions, subquery(grouping, groups.alias))
+    return select(whole.expressions, subquery(_with_made(grouping, groups), groups.alias))
+
+
+def _with_made(grouping: exp.Select, groups: Groups) -> exp.Select:
+    """Compute above the grouping what is made of several aggregates, since a CASE beside a count
+    keeps DuckDB from taking a correlated subquery apart."""
+    if not groups.made:
+        return grouping
+    columns = [aliased(col(name, groups.below), name) for name in groups.columns]
+    made = [aliased(node, name) for name, node in groups.made.items()]
+    return select([*columns, *made], subquery(grouping, groups.below))
 
 
 def _finish(whole: exp.Select, block: Block, qualify: exp.Expr | None, order: list[exp.Expr] | None) -> None:
@@ -215,7 +229,7 @@ def _grouped(block: Block, rows: Terms) -> tuple[Terms, Groups | None]:
         if having is not None:
             raise Unproven("HAVING without groups")
         return rows, None
-    groups = Groups(block.around.ledger.name("g"))
+    groups = Groups(block.around.ledger.name("g"), block.around.ledger.name("g"))
     sets = grouping_sets(group) if group is not None else None
     sets, group = (None, None) if sets is not None and not any(sets) else (sets, group)
     listed = [node for one in sets for node in one] if sets is not None else None

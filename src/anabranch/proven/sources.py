@@ -13,8 +13,8 @@ from anabranch.proven.scope import Derived, Scope, Surroundings, Visible, check_
 from anabranch.proven.table.row import Unproven, Value
 from anabranch.proven.table.types import common_type
 from anabranch.proven.terms import Terms
-from anabranch.queries.duck_text import DuckText
-from anabranch.queries.query import col, ident, subquery, table
+from anabranch.queries.duck_text import DuckText, bracketed
+from anabranch.queries.query import all_of, col, ident, subquery, table
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,22 @@ class Source:
     def aliases(self) -> list[str]:
         """DuckDB's names of the tables, in order."""
         return [n.alias for n in (self.node, *(j.this for j in self.joins)) if n is not None]
+
+    def joined_by(self, where: Sequence[Conjunct]) -> tuple[Source, list[Conjunct]]:
+        """Turn products of tables into joins by the keys in WHERE; return also which keys these are.
+
+        DuckDB does so itself, unless a subquery is in its way.
+        """
+        joins = list(self.joins)
+        used: list[Conjunct] = []
+        for place, join in enumerate(joins, 1):
+            is_kept = not any(later.side in ("RIGHT", "FULL") for later in joins[place:])
+            keys = [c for c in where if c.may_join and c.at == (place, True)]
+            if join.kind == "CROSS" and is_kept and keys:
+                on = all_of([bracketed(c.value.node) for c in keys])
+                joins[place - 1] = exp.Join(this=join.this, on=on)
+                used += keys
+        return replace(self, joins=tuple(joins)), used
 
 
 NOTHING = Source(None, Scope())

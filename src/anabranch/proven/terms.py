@@ -260,12 +260,18 @@ class Groups:
     """What rows are grouped by and what is computed for each group, under DuckDB's names."""
 
     alias: str
+    below: str
+    """The name of the grouping itself, where something is made of its columns."""
     keys: dict[str, Value] = field(default_factory=dict)
     """What each expression of GROUP BY is translated to."""
     kinds: set[type[exp.Expr]] = field(default_factory=set)
     """The node types of these expressions: no other node needs a lookup."""
     columns: dict[str, exp.Expr] = field(default_factory=dict)
     """What is computed, by name."""
+    parts: dict[str, exp.Expr] = field(default_factory=dict)
+    """Aggregates that only `made` reads, by name."""
+    made: dict[str, exp.Expr] = field(default_factory=dict)
+    """What is computed from several aggregates of a group, by name."""
     known: dict[str, Value] = field(default_factory=dict)
     """Aggregates already computed."""
     sets: Sequence[tuple[int, ...]] | None = None
@@ -337,10 +343,23 @@ class Grouped(Terms):
         if text not in self.groups.known:
             value, name = self._computed(call), self.around.ledger.name("a")
             self.around.ledger.may_fail |= value.may_fail
-            self.groups.columns[name] = value.node
+            self._keep(name, value.node)
             self.groups.known[text] = replace(value, node=self.groups.column(name), may_fail=False)
         known = self.groups.known[text]
         return replace(known, node=known.node.copy())
+
+    def _keep(self, name: str, node: exp.Expr) -> None:
+        """Have a node computed with the groups; above them, if it is made of several aggregates."""
+        assert self.groups is not None
+        calls = [part for part in node.find_all(exp.Anonymous) if _AGGREGATE in part.meta]
+        if len(calls) < 2:
+            self.groups.columns[name] = node
+            return
+        for call in calls:
+            part = self.around.ledger.name("a")
+            call.replace(col(part, self.groups.below))
+            self.groups.parts[part] = call
+        self.groups.made[name] = node
 
     def _computed(self, call: Call) -> Value:
         rows = self.rows.at(FROM)
@@ -360,7 +379,13 @@ def arguments_of(call: Call, terms: Terms) -> list[Value]:
 
 def _over_group(name: str, nodes: Sequence[exp.Expr], distinct: bool) -> exp.Expr:
     given = [exp.Distinct(expressions=list(nodes))] if distinct else list(nodes)
-    return exp.Anonymous(this=name, expressions=given)
+    call = exp.Anonymous(this=name, expressions=given)
+    call.meta[_AGGREGATE] = True
+    return call
+
+
+_AGGREGATE = "aggregate"
+"""Key in the meta of a node that calls an aggregate over a group."""
 
 
 def _only_type(derived: Derived) -> DataType:
