@@ -118,8 +118,8 @@ def _from(whole: exp.Select, source: Source) -> None:
 
 def _over_groups(whole: exp.Select, groups: Groups, keys: int) -> exp.Select:
     """Make the grouping a query of its own: what is above it then sees plain columns."""
-    nodes = {**groups.columns, **groups.parts}
-    grouping = select([aliased(node, name) for name, node in nodes.items()])
+    computed = {**groups.columns, **groups.parts}
+    grouping = select([aliased(node, name) for name, node in computed.items()])
     for part in ("from_", "joins", "where"):
         grouping.set(part, whole.args.get(part))
     if groups.sets is not None:
