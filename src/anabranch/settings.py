@@ -192,6 +192,10 @@ ENCODING_SAMPLE_ROWS = 1024
 """Rows sampled to choose a column's encoding."""
 COLLECTED_AT_ONCE = 1000
 """Objects that gc removes per transaction."""
+TOKEN_SECONDS = 60
+"""How long a token laid in an object root is good enough for further uploads."""
+FIRST_TOKEN_SECONDS = 24 * 60 * 60
+"""How long files stay after the first token was laid in a root that had objects before there were tokens."""
 VERIFIED_AT_ONCE = 200
 """Objects that verify reads at a time."""
 

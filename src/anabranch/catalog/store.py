@@ -65,6 +65,7 @@ class Catalog:
         self._joined, self._making = threading.local(), threading.Lock()
         self._made: _SqlalchemyEngines | None = None
         self._idle: list[files.FileConnection] = []
+        self._blocks = 0
         self.has_damage: Callable[[Connection], bool] = lambda _: True
         """Checks every row. Injected, as checks are a room above; without it, what can't be read is damage."""
 
@@ -181,6 +182,35 @@ class Catalog:
                 yield self._joined.cx
             return
         self._joined.cx = self._joined.unopened = None
+        with self._holding(), self._committing() as cx:
+            yield cx
+
+    @contextmanager
+    def apart(self, *, writes: bool = False) -> Iterator[Connection]:
+        """Open a transaction on a connection of its own, whatever block this thread is in; that block sees none of it.
+
+        Not to write inside a block that writes: the one would wait for the other.
+        """
+        with self._committing() if writes else self._readable_apart() as cx:
+            yield cx
+
+    @contextmanager
+    def _readable_apart(self) -> Iterator[Connection]:
+        with self._readable(), self._reading() as cx:
+            yield cx
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """Note that this process has a transaction that writes, or is part of one."""
+        state = self._joined
+        state.depth = getattr(state, "depth", 0) + 1
+        try:
+            yield
+        finally:
+            state.depth -= 1
+
+    @contextmanager
+    def _committing(self) -> Iterator[Connection]:
         with self._readable(), self._translated(), self._engines.writer.connect() as cx:
             transaction = self._begun(cx, self._begin_writing)
             try:
@@ -227,10 +257,33 @@ class Catalog:
     def _part_of(self, cx: Connection) -> Iterator[None]:
         before = getattr(self._joined, "cx", None), self.is_alone
         self._joined.cx, self._joined.writes = cx, True
+        with self._making:
+            self._blocks += 1
         try:
             yield
         finally:
             self._joined.cx, self._joined.writes = before
+            with self._making:
+                self._blocks -= 1
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether another transaction that writes might wait for ever for one of this thread, or of one it works for.
+
+        Threads that work for an `alone` or `joined` block are not known, so all of the process count while it lasts.
+        """
+        return self._blocks > 0 or getattr(self._joined, "depth", 0) > 0
+
+    @property
+    def shown(self) -> str:
+        """The place of the catalogue, without a password."""
+        return self._file or self._described
+
+    def identity(self, cx: Connection) -> str:
+        """A name of this very file or database, which a copy of it does not share."""
+        if self._file:
+            return f"file {os.stat(self._file).st_ino}"
+        return f"database {cx.exec_driver_sql(_DATABASE).scalar_one()}"
 
     @property
     def is_alone(self) -> bool:
@@ -318,7 +371,7 @@ class Catalog:
         if self._made is not None:
             _OF_PARENTS.append(self._made.whole.pool)
             self._made.whole.dispose(close=False)
-        self._joined, self._making = threading.local(), threading.Lock()
+        self._joined, self._making, self._blocks = threading.local(), threading.Lock(), 0
 
     @contextmanager
     def _steady(self, found: object) -> Iterator[None]:
@@ -408,6 +461,11 @@ def now(cx: Connection) -> int:
 
 
 _SERVER_TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+
+_DATABASE = """
+    SELECT oid || ' ' || 'ana_store'::regclass::oid FROM pg_database WHERE datname = current_database()
+"""
 
 
 def is_ahead(moment: int, today: int) -> bool:

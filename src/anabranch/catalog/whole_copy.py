@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sqlalchemy import Connection, select, text, update
+from sqlalchemy import Connection, delete, select, text
 
+from anabranch.catalog import root_tokens
 from anabranch.catalog import tables as t
 from anabranch.catalog.migrations import CONTINUE_MOVES, metadata
 
@@ -13,14 +14,18 @@ _AT_ONCE = 500
 
 
 def copy_rows(source: Connection, target: Connection, changed: Mapping[str, str]) -> None:
-    """Make all tables in the target and copy their rows; `changed` gives facts of the store that differ there."""
+    """Make all tables in the target and copy their rows; `changed` gives facts of the store that differ there.
+
+    Tokens are not copied: they show that the object root is the source's.
+    """
     metadata.create_all(target, checkfirst=False)
     for table in metadata.sorted_tables:
         rows = source.execute(select(table), execution_options={"yield_per": _AT_ONCE})
         for part in rows.mappings().partitions():
             target.execute(table.insert(), [dict(row) for row in part])
-    for key, value in changed.items():
-        target.execute(update(t.store).where(t.store.c.key == key).values(value=value))
+    target.execute(delete(t.store).where(t.store.c.key.in_([root_tokens.FACT, *changed])))
+    if changed:
+        target.execute(t.store.insert(), [{"key": key, "value": value} for key, value in changed.items()])
     if target.dialect.name != "sqlite":
         target.execute(text(CONTINUE_MOVES))
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -15,8 +15,9 @@ from typing import BinaryIO
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
+from anabranch.model.root_notes import TOKENS, is_token
 from anabranch.objects import found_files, process_folder
-from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names, work_path
+from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, nothing, parquet_names, work_path
 from anabranch.objects.workplaces import FolderPlace, Workplace
 
 _TICK_NS = 100_000_000
@@ -46,6 +47,7 @@ class Folder:
         self._path, self._store, self._is_known = Path(path).absolute(), store_id, not store_id
         self.where = str(self._path)
         self._process_folder: process_folder.ProcessFolder | None = None
+        self.before_upload: Callable[[], None] = nothing
         self._lock = threading.Lock()
 
     def claim(self) -> None:
@@ -57,6 +59,7 @@ class Folder:
 
     def put_stream(self, chunks: Iterable[bytes | memoryview], suffix: str) -> SealedFile:
         """Write pieces in the same way; if that fails half-way, nothing is left."""
+        self.before_upload()
         name = new_id("o")
         return self._put(f"{name[1:3]}/{name}{suffix}", f"{name}.tmp", chunks)
 
@@ -129,6 +132,7 @@ class Folder:
 
     def settle(self, prefix: str) -> None:
         """Sync the folders, and remove the mark that says that the files are wanted."""
+        self.before_upload()
         folder = self._at(prefix)
         with self._writing(folder):
             if folder.is_dir():
@@ -243,6 +247,52 @@ class Folder:
         with suppress(OSError):
             return sorted(p.name for p in (self._path / _STORES).iterdir() if p.name != self._store)
         return []
+
+    def tokens(self) -> Mapping[str, bytes]:
+        """Read the files in the folder of our store's tokens."""
+        folder = self._tokens()
+        found: dict[str, bytes] = {}
+        try:
+            for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
+                if is_token(name):
+                    with suppress(FileNotFoundError):  # its owner removed it meanwhile
+                        found[name] = (folder / name).read_bytes()
+        except OSError as error:
+            raise Unavailable(f"{folder} can't be read: {error.strerror}", hint="check its permissions") from error
+        return found
+
+    def put_token(self, token: str, note: bytes) -> None:
+        """Write a file, whole or not at all."""
+        folder = self._tokens()
+        temporary = folder / f"{token}.{new_id('o')}.tmp"
+        try:
+            self._make(folder)
+            with temporary.open("wb") as file:
+                file.write(note)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.rename(folder / token)
+            sync(folder)
+        except OSError as error:
+            _remove(temporary)
+            raise _unavailable(error, folder) from error
+
+    def remove_tokens(self, tokens: Iterable[str]) -> None:
+        """Remove files."""
+        folder = self._tokens()
+        try:
+            for token in tokens:
+                (folder / token).unlink(missing_ok=True)
+        except OSError as error:
+            raise _unavailable(error, folder) from error
+
+    def _tokens(self) -> Path:
+        """The folder of our store's tokens."""
+        place = self._path / TOKENS / self._store
+        for linked in (place.parent, place):
+            if linked.is_symlink():
+                raise Corrupt(f"{linked} is a link, which is not followed in an object root", hint=_DAMAGED_OR_HARMFUL)
+        return place
 
     def left_behind(self) -> list[tuple[str, int]]:
         """List the folders of dead processes."""

@@ -11,18 +11,19 @@ import json
 import os
 import threading
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.objects import FileAddress, is_object_path
+from anabranch.model.root_notes import TOKENS, is_token
 from anabranch.objects import found_files
 from anabranch.objects.blobs import Blob, Blobs
 from anabranch.objects.cache import FileCache, WantedFile
 from anabranch.objects.ranged import RangedFile
-from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names, work_path
+from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, nothing, parquet_names, work_path
 from anabranch.objects.workplaces import Workplace
 from anabranch.settings import LEFT_BEHIND_SECONDS, RANGE_BYTES, STILL_ALIVE_SECONDS
 
@@ -43,9 +44,11 @@ class RemoteRoot:
         self._id = hashlib.sha256(blobs.where.encode()).hexdigest()[:16]
         self._lock = threading.Lock()
         self._process_folder = FarProcessFolder(blobs, _ASIDE)
+        self.before_upload: Callable[[], None] = nothing
 
     def put(self, content: bytes | memoryview, suffix: str = ".parquet") -> SealedFile:
         """Upload under a new name; keep a copy in the cache, since writers often read."""
+        self.before_upload()
         path, content = self._new_path(suffix), bytes(content)
         self._blobs.put(path, content)
         self.cache.keep(self._cached(path), content)
@@ -53,6 +56,7 @@ class RemoteRoot:
 
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
         """Upload pieces; if that fails half-way, nothing exists under the name."""
+        self.before_upload()
         path, described = self._new_path(suffix), _Measured(chunks)
         self._blobs.put(path, described)
         return SealedFile(path, described.size, described.digest.hexdigest())
@@ -82,6 +86,7 @@ class RemoteRoot:
 
     def settle(self, prefix: str) -> None:
         """Remove the mark that says that the files are wanted; Unavailable if gc removed it first."""
+        self.before_upload()
         mark = f"{prefix}{found_files.BEGUN}"
         try:
             self._blobs.size(mark)
@@ -182,6 +187,30 @@ class RemoteRoot:
         names = {blob.name.rpartition("/")[2] for blob in self._blobs.below(_STORES)}
         owner = self._owner()
         return sorted(names.union({owner} if owner else ()) - {self._store})
+
+    def tokens(self) -> Mapping[str, bytes]:
+        """Read the blobs below the name of our store's tokens."""
+        found: dict[str, bytes] = {}
+        for blob in self._blobs.below(f"{TOKENS}/{self._store}"):
+            token = blob.name.rpartition("/")[2]
+            if is_token(token):
+                with suppress(FileNotFoundError):  # its owner removed it meanwhile
+                    found[token] = b"".join(self._blobs.read(blob.name))
+        return found
+
+    def put_token(self, token: str, note: bytes) -> None:
+        """Upload a blob."""
+        self.claim()
+        self._blobs.put(self._token(token), note)
+
+    def remove_tokens(self, tokens: Iterable[str]) -> None:
+        """Remove blobs."""
+        names = [self._token(token) for token in tokens]
+        if names:
+            self._blobs.delete(names)
+
+    def _token(self, token: str) -> str:
+        return f"{TOKENS}/{self._store}/{token}"
 
     def left_behind(self) -> list[tuple[str, int]]:
         """List the folders of processes that were not reported alive for long."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
@@ -60,6 +60,8 @@ class ObjectRoot(Protocol):
     """The location, as messages show it."""
     is_far: bool
     """Whether each access to a file is a request to a server."""
+    before_upload: Callable[[], None]
+    """Called before files are put or settled, which the catalogue may link; it does nothing unless somebody sets it."""
 
     def claim(self) -> None:
         """Register our store as a writer; Unavailable if not allowed, or another store owns the place."""
@@ -133,11 +135,24 @@ class ObjectRoot(Protocol):
     def other_stores(self) -> list[str]:
         """Name the other stores that put files here."""
 
+    def tokens(self) -> Mapping[str, bytes]:
+        """The tokens that catalogues of our store laid here, each with its note."""
+
+    def put_token(self, token: str, note: bytes) -> None:
+        """Lay a token here."""
+
+    def remove_tokens(self, tokens: Iterable[str]) -> None:
+        """Remove tokens; missing ones are fine."""
+
     def left_behind(self) -> list[tuple[str, int]]:
         """List what dead processes left behind, with sizes in bytes."""
 
     def remove_left_behind(self, name: str) -> None:
         """Remove what a dead process left behind."""
+
+
+def nothing() -> None:
+    """Do nothing before an upload: nobody owns the root by a catalogue."""
 
 
 def parquet_names(names: Sequence[str]) -> list[str]:

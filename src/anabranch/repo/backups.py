@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.catalog.objects import NamedFiles
-from anabranch.catalog.store import Catalog
+from anabranch.catalog.store import Catalog, now
 from anabranch.catalog.whole_copy import copy_rows, files_named, only_in_copy
 from anabranch.errors import AlreadyExists, Corrupt, Unavailable
 from anabranch.model.addresses import is_server, read_address, shown_location
@@ -27,7 +27,7 @@ from anabranch.objects.locations import copy_file, open_root
 from anabranch.objects.root import ObjectRoot, SealedFile
 from anabranch.repo.backup_places import BackupPlace, backup_place
 from anabranch.repo.context.trusted import note_typed_objects
-from anabranch.repo.stores import objects_location, open_objects, reach
+from anabranch.repo.stores import first_token, objects_location, open_objects, own_root, reach
 from anabranch.settings import FETCHING_THREADS, Settings
 
 _ATTEMPTS = 3
@@ -176,7 +176,9 @@ def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> Sto
             files = _named(cx, lying)
             copied = _copied(source, lying, root, files)
             with target.write() as into:
-                copy_rows(cx, into, changed)
+                copy_rows(cx, into, {**changed, **first_token(now(into))})
+                if files:
+                    own_root(target, root, changed).lay_first(into)
     return _store_copy(location, place.shown, files, copied)
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from anabranch.catalog import objects, repositories
+from anabranch.catalog import objects, repositories, root_tokens
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog, Connection, now
 from anabranch.engines.choice import Engines
 from anabranch.engines.far_root import FarRoot
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+from anabranch.model import root_notes
 from anabranch.model.addresses import is_server, shown_location
 from anabranch.model.ids import BranchId, CommitId, LineId, new_id
 from anabranch.model.names import check_ref_name, check_repository_name
@@ -26,6 +27,7 @@ from anabranch.objects.soundness import Soundness
 from anabranch.plan.engine import EngineSetting
 from anabranch.repo.context.arguments import check_words
 from anabranch.repo.context.context import Context, RowCache, default_author
+from anabranch.repo.context.root_owner import RootOwner
 from anabranch.repo.context.spark_copies import SparkCopies
 from anabranch.repo.context.trusted import check_objects_trusted, note_typed_objects
 from anabranch.settings import Settings
@@ -77,7 +79,8 @@ def _create(catalog: Catalog, objects: str) -> None:
     if is_object_url(objects):
         open_root(objects, store_id).claim()
     try:
-        catalog.create({"store_id": store_id, "objects": objects, "created_at": str(catalog.now())})
+        moment = catalog.now()
+        catalog.create({"store_id": store_id, "objects": objects, "created_at": str(moment), **first_token(moment)})
     except AlreadyExists:
         if not catalog.exists():
             raise
@@ -197,12 +200,25 @@ def open_objects(location: str, facts: dict[str, str], settings: Settings) -> Ob
     return open_root(place, facts["store_id"], settings)
 
 
+def first_token(moment: int) -> dict[str, str]:
+    """The fact of a new store that tells it from those made before there were tokens."""
+    return {root_tokens.FACT: root_tokens.fact_of([root_tokens.RootToken(new_id(root_notes.PREFIX), moment)])}
+
+
+def own_root(catalog: Catalog, root: ObjectRoot, facts: dict[str, str]) -> RootOwner:
+    """Let a catalogue show before each upload that an object root is its own."""
+    owner = RootOwner(catalog, root, is_beside=catalog.is_in_folder and facts["objects"] == OBJECTS)
+    root.before_upload = owner.renew
+    return owner
+
+
 def _context(
     location: str, catalog: Catalog, record: RepositoryRecord, facts: dict[str, str], options: Options
 ) -> Context:
     place = objects_at(location, facts)
     root = open_objects(location, facts, options.settings)
     far = FarRoot(read_object_url(place).scheme, root.spark_options()) if root.is_far else None
+    owner = own_root(catalog, root, facts)
     sound = Soundness(root, options.settings.damage)
     made = Context(
         catalog,
@@ -215,6 +231,7 @@ def _context(
         RowCache(options.settings.memory.cache_limit_bytes),
         SparkCopies(root, options.settings),
         options.author or default_author(),
+        owner,
         _run_sql,
     )
     _opened[id(made)] = made
@@ -236,6 +253,7 @@ def _start_anew() -> None:
     for ctx in list(_opened.values()):
         ctx.catalog.start_anew()
         ctx.engines.start_anew()
+        ctx.owner.start_anew()
 
 
 if hasattr(os, "register_at_fork"):  # Not on Windows.

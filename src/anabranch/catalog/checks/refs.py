@@ -9,11 +9,12 @@ from itertools import groupby
 from anabranch.catalog import tables as t
 from anabranch.catalog.checks.look_ups import LookUps, each, is_id
 from anabranch.catalog.checks.rows import CatalogRow, refused
+from anabranch.catalog.root_tokens import FACT, fact_of, read_tokens
 from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.model.object_urls import is_object_url, read_object_url
 from anabranch.model.verification import Affected, Damage
 
-_FACTS = ("format_version", "store_id", "objects", "created_at", "settled_at")
+_FACTS = ("format_version", "store_id", "objects", "created_at", "settled_at", FACT)
 _NUMBERS = ("format_version", "created_at", "settled_at")
 _NEEDED = _FACTS[:4]
 
@@ -33,6 +34,8 @@ def _fact(row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"a store has no fact {row.key!r}")
     elif row.key in _NUMBERS and not (row.value.isascii() and row.value.isdigit()):
         yield row.damage(f"expected a number, found {row.value!r}")
+    elif row.key == FACT and fact_of(read_tokens(row.value)) != row.value:
+        yield row.damage(f"expected tokens with their times, found {row.value!r}")
     elif row.key == "store_id" and not is_id(row.value, "z"):
         yield row.damage(f"expected an id, found {row.value!r}")
     elif row.key == "objects" and not (row.value == "objects" or _is_place(row.value)):

@@ -48,11 +48,17 @@ _WHAT = {
     show_default=True,
     help="How long commits stay that branches left or that deleted branches had.",
 )
-def command(session: Session, dry_run: bool, grace: str, keep: str, reflog: str) -> None:
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Say that no other catalogue, such as a copy of this one, uses the place of the objects any more.",
+)
+def command(session: Session, dry_run: bool, grace: str, keep: str, reflog: str, take_over: bool) -> None:
     """Remove what no commit, branch, tag, open commit or open merge needs. What refs show stays as it is.
 
     Times are such as 7d, 12h or 0. With --grace 0 somebody who reads or writes at this moment may get an error; nothing
-    that is published is ever lost.
+    that is published is ever lost. Where another catalogue laid its token beside the objects, nothing is removed, and
+    the error names it; see `docs/upkeep.md`.
 
     \b
     $ ana gc --dry-run
@@ -63,7 +69,7 @@ def command(session: Session, dry_run: bool, grace: str, keep: str, reflog: str)
     count, size_bytes, later_bytes), notes (what was left alone, and why).
     """
     with session.progress("collecting"):
-        found = session.repo.gc(dry_run=dry_run, grace=grace, keep=keep, reflog=reflog)
+        found = session.repo.gc(dry_run=dry_run, grace=grace, keep=keep, reflog=reflog, take_over=take_over)
     facts = {**asdict(found), "size_bytes": found.size_bytes, "later_bytes": found.later_bytes}
     session.tell(facts, _lines(found))
 

@@ -32,6 +32,7 @@ from anabranch.objects.locations import open_root
 from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
 from anabranch.repo.context.object_files import ObjectFiles
+from anabranch.repo.context.root_owner import RootOwner
 from anabranch.repo.context.spark_copies import SparkCopies
 from anabranch.repo.context.trusted import check_objects_trusted
 from anabranch.settings import Settings
@@ -108,6 +109,8 @@ class Context:
     cache: RowCache
     spark_copies: SparkCopies
     author: str
+    owner: RootOwner
+    """This catalogue as the owner of the object root."""
     run_sql: Callable[..., Any]
     """Runs SQL inside an unfinished commit: (transaction, text, args, frames). Injected, as SQL is a room above."""
     move_listeners: list[MoveListener] = field(default_factory=list)

@@ -37,8 +37,31 @@ class Found:
         return [x for x in self.loose if x.since <= before]
 
 
-def gc(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
-    """Remove what nothing needs, or report what would be removed."""
+def gc(ctx: Context, ages: Ages, dry_run: bool, take_over: bool = False) -> Collected:
+    """Remove what nothing needs, or report what would be removed; refused if another catalogue may need it.
+
+    With `take_over`, a person says that no other catalogue uses the object root.
+    """
+    if take_over:
+        if not dry_run:
+            ctx.owner.take_over()
+        return _collect(ctx, ages, dry_run)
+    if ctx.owner.check():
+        return _collect(ctx, ages, dry_run)
+    if not dry_run:
+        ctx.owner.renew()
+    found = _collect(ctx, replace(ages, grace=timedelta.max // 1000), dry_run)
+    return replace(found, notes=(*found.notes, _FIRST))
+
+
+_FIRST = (
+    "files and objects are left until a day after the first token was laid: this store is older than the tokens by "
+    "which a root tells whose it is, and a copy of it may be in use; if there is none, `ana gc --take-over` "
+    "does not wait"
+)
+
+
+def _collect(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
     with ctx.catalog.read() as cx:
         moment = now(cx)
         found = _find(ctx, cx, ages, moment)
@@ -51,6 +74,8 @@ def gc(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
     files = [] if others else _unknown_files(ctx, set(due), ages.grace)
     copies = ctx.root.left_behind()
     if not dry_run:
+        if due or files:
+            ctx.owner.renew()
         _remove_files(ctx, [*due, *(f.path for f in files)])
         for name, _ in copies:
             ctx.root.remove_left_behind(name)
@@ -148,6 +173,7 @@ def _remove_files(ctx: Context, paths: Sequence[str]) -> None:
     named = NamedFiles(ctx.read_manifest)
     for start in range(0, len(paths), COLLECTED_AT_ONCE):
         chunk = set(paths[start : start + COLLECTED_AT_ONCE])
+        ctx.owner.check_tokens()  # somebody else may have begun to write there
         with ctx.catalog.write() as cx:
             objects.seize(cx)
             ctx.root.collect(sorted(chunk.difference(named.paths(cx))))

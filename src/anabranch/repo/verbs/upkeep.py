@@ -115,16 +115,20 @@ class UpkeepVerbs(OpenedRepository):
         grace: str | timedelta | int = "7d",
         keep: str | timedelta | int = 0,
         reflog: str | timedelta | int = "90d",
+        take_over: bool = False,
     ) -> Collected:
         """Remove what nothing needs: commits that no ref reaches, views that nobody reads, leftovers of crashes.
 
         `grace` protects those who still read or write; `keep` keeps views by age or count, `reflog` commits by age.
+        Refused if another catalogue, such as a copy of this one, may have objects in the same root, unless `take_over`
+        says that it is gone.
         """
         from anabranch.model.garbage import count_or_duration, duration_of
         from anabranch.repo.upkeep.gc import gc
 
         views = count_or_duration(keep, "keep=")
-        return gc(self._ctx, Ages(duration_of(grace, "grace="), duration_of(reflog, "reflog="), views), dry_run)
+        ages = Ages(duration_of(grace, "grace="), duration_of(reflog, "reflog="), views)
+        return gc(self._ctx, ages, dry_run, take_over)
 
     def verify(self, *, deep: bool = False) -> Verification:
         """Check the whole store and list all damages: the catalogue, every object, every table of every branch.
