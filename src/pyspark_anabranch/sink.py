@@ -40,7 +40,7 @@ def anabranch_sink(
     def write_batch(frame: DataFrame, batch: int) -> None:
         identity = WriteIdentity(STREAM, {"query": query or _query_id(frame), "batch": batch})
         with _opened(store, repository, frame) as repo:
-            on = branch or repo.default_branch
+            on = repo.default_branch if branch is None else branch
             publish_once(repo, on, f"batch {batch} to {table}", identity, lambda tx: _write(tx, frame))
 
     def _write(tx: Transaction, frame: DataFrame) -> None:

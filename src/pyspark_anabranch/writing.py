@@ -35,7 +35,7 @@ class CommitWriter(DataSourceArrowWriter):
     def __init__(self, asked: SourceOptions, schema: StructType, overwrite: bool) -> None:
         self._asked, self._schema, self._overwrite = asked, schema, overwrite
         with asked.opened() as repo:
-            self._branch = repo.find_branch(asked.branch or repo.default_branch).name
+            self._branch = repo.find_branch(repo.default_branch if asked.branch is None else asked.branch).name
             _check_table(repo, asked, self._branch, schema)
             self._place = repo.workbook.place(f"write-{uuid.uuid4().hex}")
             self._place.make()

@@ -38,6 +38,8 @@ def translate(text: str | None, branch: str) -> str:
     """Replace HEAD, `@` and a missing ref by the current branch, in both ends of a range; localize times."""
     if text is None:
         return branch
+    if not text:
+        return text  # No ref: what takes it refuses it.
     return _TIME.sub(lambda found: f"@{{{with_zone(found[1])}}}", with_head(text, branch))
 
 
@@ -136,13 +138,17 @@ class Session:
         """The current branch."""
         return self.place.state.branches.get(self.repo.name) or self.repo.default_branch
 
+    def branch_or_current(self, name: str | None) -> str:
+        """The branch that was named; the current branch if none was."""
+        return self.branch if name is None else name
+
     def ref(self, text: str | None) -> str:
         """A ref as the repository takes it; the current branch if None."""
         return translate(text, self.branch)
 
     def working_set(self, branch: str | None = None) -> OpenCommit | None:
         """What is staged on a branch; None if there is nothing."""
-        found = self.repo.working_set(branch or self.branch)
+        found = self.repo.working_set(self.branch_or_current(branch))
         return found if found and found.status() else None
 
     def all_open(self, branch: str) -> list[OpenConflicts]:

@@ -257,6 +257,9 @@ def make_job(
     unknown = sorted(own.keys() - known)
     if unknown:
         raise InvalidRequest(f"a job has no option {unknown[0]}=", hint=f"it has {', '.join(sorted(known))}")
+    if "" in (name, output):
+        hint = "leave it out: a job is called as its function, and its output is the default branch"
+        raise InvalidRequest("name= or output= of a job is empty text", hint=hint)
     title = name or str(getattr(function, "__name__", "job"))
     return Job(repo, JobRequest(function, title, dealt.read_inputs(inputs), output or repo.default_branch, **own))
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from anabranch.model.expectations import verdict_of
 from anabranch.pipelines.compute import Computed
 from anabranch.pipelines.datasets import Dataset, Expectation, Verdict
 from anabranch.pipelines.sources import RunState
@@ -42,8 +43,8 @@ class Checked:
 
     def as_document(self) -> dict[str, Any]:
         """As JSON."""
-        known = ("dataset", "name", "verdict", "broken", "rows")
-        return {name: getattr(self, name) for name in known}
+        found = {"dataset": self.dataset, "name": self.name, "action": self.verdict, "broken": self.broken}
+        return {**found, "rows": self.rows, "verdict": verdict_of(self.verdict, self.broken)}
 
     def as_row(self) -> dict[str, Any]:
         """As a row of the catalogue."""

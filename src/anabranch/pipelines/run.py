@@ -113,6 +113,11 @@ def output_repository(repo: Repository, pipeline: Pipeline) -> Repository:
     return repo if named in (None, repo.name) else repo.sibling(str(named))
 
 
+def output_branch(on: str | None, pipeline: Pipeline, usual: str) -> str:
+    """The branch to publish to: the one that was asked for, else the pipeline's own, else the usual one."""
+    return on if on is not None else pipeline.output.branch or usual
+
+
 def only_runner(repo: Repository, pipeline: str) -> AbstractContextManager[None]:
     """A block in which no other process runs this pipeline."""
     return only_one(repo.workbook, f"pipeline {pipeline}")
@@ -120,7 +125,7 @@ def only_runner(repo: Repository, pipeline: str) -> AbstractContextManager[None]
 
 def run_alone(repo: Repository, pipeline: Pipeline, asked: RunRequest) -> RunResult:
     """Run a pipeline inside `only_runner`."""
-    output = asked.on or pipeline.output.branch or repo.default_branch
+    output = output_branch(asked.on, pipeline, repo.default_branch)
     full = _named(pipeline, asked.full_refresh)
     _read_session_inputs(pipeline)
     with repo.one_state():

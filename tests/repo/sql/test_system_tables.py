@@ -356,10 +356,13 @@ def test_runs_of_pipelines_and_what_they_expected_are_told_newest_first(shop: ab
         "dataset": "dear",
         "name": "dear",
         "condition": "price >= 1",
-        "verdict": "fail",
+        "action": "fail",
+        "verdict": "met",
         "rows": 1,
         "broken": 0,
     }
+    assert rows(shop, "ana.expectations")[0]["verdict"] == "failed"
+    assert {e["verdict"] for e in shop.find_run("sales", 2)["expectations"]} == {"failed"}
     assert rows(shop, "ana.runs", "sales") == [failed, published]
     assert rows(shop, "ana.runs", "other") == rows(shop, "ana.expectations", "other") == []
 

@@ -29,3 +29,24 @@ def test_a_view_of_another_state_is_found_by_reading_its_rows(tmp_path: Path) ->
         assert repo.verify().damages == ()
         (damage,) = repo.verify(deep=True).damages
         assert "what its views show is not what the state before and the change make" in str(damage)
+
+
+def test_tables_that_were_dropped_with_their_namespace_are_sound(tmp_path: Path) -> None:
+    with ab.init(tmp_path / "s", engine="duck") as repo:
+        with repo.commit("main", "make") as tx:
+            tx.create_namespace("s")
+            tx.create_namespace("s.u")
+            for name in ("s.t", "s.u.t"):
+                tx.create_table(name, [{"id": 1}], key="id")
+        repo.branch("dev")
+        with repo.commit("main", "drop") as tx:
+            tx.drop_namespace("s", cascade=True)
+        repo.verify(deep=True).raise_damages()
+        repo.revert("main")
+        assert [t.name for t in repo.tables()] == ["s.t", "s.u.t"]
+        with repo.commit("main", "drop again") as tx:
+            tx.table("s.t").insert([{"id": 2}])
+            tx.drop_namespace("s", cascade=True)
+        repo.merge("main", into="dev")
+        assert repo.tables(at="dev") == []
+        repo.verify(deep=True).raise_damages()

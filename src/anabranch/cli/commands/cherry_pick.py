@@ -36,7 +36,7 @@ def command(session: Session, commits: tuple[str, ...], on: str | None, rule: di
 
     JSON: branch, commits (as in log; none if they change nothing here); or open, made, left, conflicts; or aborted.
     """
-    branch, way = on or session.branch, way_of("cherry-pick", commits, chosen)
+    branch, way = session.branch_or_current(on), way_of("cherry-pick", commits, chosen)
     if way:
         go_on(session, "cherry-pick", branch, way)
         return

@@ -38,7 +38,7 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
     table, count, rows (list of key, kind, column, base, ours, theirs), things (of the table and its columns),
     violations.
     """
-    branch = into or session.branch
+    branch = session.branch_or_current(into)
     kept = session.open_work(branch)
     with session.progress("looking for conflicts"):
         conflicts = kept.conflicts

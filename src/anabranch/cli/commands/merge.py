@@ -56,7 +56,7 @@ def command(session: Session, sources: tuple[str, ...], into: str | None, **chos
     updated, deleted, cells), open (whether the merge stays open), conflicts (count, tables: list of table, count;
     schema, objects, violations), or aborted (sources).
     """
-    branch = into or session.branch
+    branch = session.branch_or_current(into)
     _check(sources, chosen)
     chosen["take"] = side_of(ours=chosen["ours"], theirs=chosen["theirs"])
     if chosen["abort"]:

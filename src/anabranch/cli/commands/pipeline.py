@@ -83,7 +83,7 @@ def run_(
     $ ana pipeline run
 
     JSON: pipeline, run, output, commit, steps (list of name, action, reason, counts, seconds), expectations (list of
-    dataset, name, verdict, broken, rows).
+    dataset, name, action, verdict, broken, rows).
     """
     from anabranch.pipelines.run import run
 
@@ -228,7 +228,9 @@ def _load(session: Session, spec: str | None) -> Pipeline:
 
 
 def _output(session: Session, pipeline: Pipeline, on: str | None) -> str:
-    return on or pipeline.output.branch or session.branch
+    from anabranch.pipelines.run import output_branch
+
+    return output_branch(on, pipeline, session.branch)
 
 
 def _chosen(names: tuple[str, ...], every: bool) -> tuple[str, ...] | str:
@@ -262,9 +264,7 @@ def _counts(counts: Any) -> str:
 def _expectation(checked: Any) -> str:
     of = f" of {number(checked['rows'])}" if checked["rows"] is not None else ""
     where = f"{clean(checked['dataset'])}: " if checked["dataset"] else ""
-    mark = (
-        "ok" if not checked["broken"] else {"count": "counted", "drop": "dropped", "fail": "FAILED"}[checked["verdict"]]
-    )
+    mark = {"met": "ok", "failed": "FAILED"}.get(checked["verdict"], checked["verdict"])
     return f"{where}{clean(checked['name'])}  {mark}, {number(checked['broken'])}{of} rows break it"
 
 

@@ -50,7 +50,8 @@ def command(session: Session, onto: str | None, branch: str | None, on: str | No
 
     JSON: branch, commits (as in log, oldest first; none if there was nothing to do); or open, made, left, conflicts.
     """
-    moved, way = branch or on or session.branch, way_of("rebase", [onto] if onto else [], chosen)
+    moved = session.branch_or_current(on if branch is None else branch)
+    way = way_of("rebase", [] if onto is None else [onto], chosen)
     if way or onto is None:
         go_on(session, "rebase", moved, way or "continue")
         return

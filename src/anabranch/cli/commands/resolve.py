@@ -56,7 +56,7 @@ def command(session: Session, table: str | None, values: tuple[str, ...], into: 
         raise BadUsage(
             f"say how: by a side, or by {how[0][0].split()[0]}", hint=f"--ours, --theirs, --base, {how[0][0]}"
         )
-    kept = session.open_work(into or session.branch)
+    kept = session.open_work(session.branch_or_current(into))
     with session.progress("settling conflicts"):
         if table is None:
             count = kept.resolve(file=file, take=take, content=content.read() if content else None)

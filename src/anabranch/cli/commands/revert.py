@@ -38,7 +38,7 @@ def command(session: Session, commits: tuple[str, ...], on: str | None, rule: di
 
     JSON: branch, commits (as in log; none if there was nothing to undo); or open, made, left, conflicts; or aborted.
     """
-    branch, way = on or session.branch, way_of("revert", commits, chosen)
+    branch, way = session.branch_or_current(on), way_of("revert", commits, chosen)
     if way:
         go_on(session, "revert", branch, way)
         return

@@ -88,7 +88,7 @@ def reflog(ctx: Context, name: str | None, limit: int | None = None) -> list[Bra
     """List the moves of a branch, newest first."""
     check_limit(limit)
     with ctx.catalog.read() as cx:
-        wanted = check_text(name, "the branch") if name else ctx.default_branch(cx)
+        wanted = ctx.default_branch(cx) if name is None else check_text(name, "the branch")
         found = branches.moves(cx, ctx.record.id, wanted, limit)
         if not found:
             need_branch(ctx, cx, wanted)

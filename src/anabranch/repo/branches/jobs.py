@@ -15,6 +15,7 @@ from anabranch.catalog.jobs import JobRecord
 from anabranch.catalog.leases import lease_holders
 from anabranch.catalog.runs import RunRecord
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.model.expectations import verdict_of
 from anabranch.repo.context.context import Context
 
 
@@ -162,14 +163,15 @@ def list_expectations(ctx: Context, pipeline: str | None = None) -> list[dict[st
 _EXPECTED = {
     "dataset": "table_name",
     "name": "name",
-    "verdict": "action",
+    "action": "action",
     "broken": "failed_count",
     "rows": "row_count",
 }
 
 
 def _expected(row: Any) -> dict[str, Any]:
-    return {name: getattr(row, own) for name, own in _EXPECTED.items()}
+    described = {name: getattr(row, own) for name, own in _EXPECTED.items()}
+    return {**described, "verdict": verdict_of(row.action, row.failed_count)}
 
 
 def _run_document(r: RunRecord) -> dict[str, Any]:

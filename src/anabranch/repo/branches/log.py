@@ -59,7 +59,7 @@ def log(ctx: Context, ref: str | Sequence[str] | None, asked: LogRequest = LogRe
     check_text(asked.message or "", "message=")
     with ctx.catalog.read() as cx:
         lows, highs = _ends(ctx, cx, ref)
-        things = _things_at_any(ctx, cx, highs, asked.table) if asked.table else None
+        things = _things_at_any(ctx, cx, highs, asked.table) if asked.table is not None else None
         found = Walk(highs, asked.on(things), _PAGE if limit is None else min(limit + 1, _PAGE)).positions(cx)
         if lows:
             lines = history.Lines(cx)
@@ -135,6 +135,8 @@ def _ends(ctx: Context, cx: Connection, ref: str | Sequence[str] | None) -> tupl
     """The commits whose past is left out, and those whose past is listed."""
     lows, highs = [], []
     for text in [ref] if ref is None or isinstance(ref, str) else dict.fromkeys(ref):
+        if text == "":
+            resolve(ctx, cx, text)  # Refuses it.
         low, dots, high = (text or "").partition("..")
         if high.startswith("."):
             raise InvalidRequest(f"log can't show {text!r}", hint="use a..b")

@@ -32,7 +32,7 @@ def pinned(ctx: Context, text: str) -> str:
 
 def need_branch(ctx: Context, cx: Connection, name: str | None) -> BranchHead:
     """Find a branch by name; None is the default branch. The error suggests the nearest name."""
-    name = name or ctx.default_branch(cx)
+    name = ctx.default_branch(cx) if name is None else name
     found = branches.find(cx, ctx.record.id, name)
     if found is None:
         if branches.find_tag(cx, ctx.record.id, name) is not None:

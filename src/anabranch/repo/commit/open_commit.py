@@ -301,7 +301,7 @@ def find_open(ctx: Context, id_: str) -> OpenCommit | None:
 def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None) -> tuple[BranchHead, bool]:
     """The branch that will move, and the commit to start from."""
     if branch is None:
-        name = parent or ctx.default_branch(cx)
+        name = ctx.default_branch(cx) if parent is None else parent
         found = branches.find(cx, ctx.record.id, name)
         if found is None:
             return BranchHead(new_id("unnamed-"), BranchId(new_id("b")), resolve(ctx, cx, name)), True

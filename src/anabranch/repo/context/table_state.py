@@ -153,7 +153,7 @@ def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) 
 
 def list_schemas(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[tuple[TableEntry, Schema]]:
     """List tables with their sizes and their columns, by name."""
-    path = _find_path(ctx, cx, at, tuple(namespace.split(".")) if namespace else ())
+    path = _find_path(ctx, cx, at, () if namespace is None else tuple(namespace.split(".")))
     start = path[-1].thing_id if path else ROOT_NAMESPACE
     below = names_below(ctx, cx, at, start, "".join(f"{part.name}." for part in path))
     found = [(name, named.thing_id) for name, named in below if named.kind == "table"]

@@ -43,6 +43,11 @@ class SqlPlace:
     known: dict[Reference, SqlRelation | None] = field(default_factory=dict, compare=False)
     """What the references of one statement resolved to, so that they stay fixed while it runs."""
 
+    @property
+    def ref(self) -> str:
+        """Where to read by default."""
+        return self.branch if self.at is None else self.at
+
     def for_one_statement(self) -> SqlPlace:
         """The same place for another statement, which sees the state of its own time."""
         return replace(self, known={})
@@ -209,7 +214,7 @@ def find_relation(
 def _table(place: SqlPlace, name: str, at: str | None) -> TableRelation:
     """A table at a ref; without one, as the transaction has it, or else where the statement reads."""
     if at is not None or place.tx is None:
-        return TableRelation(open_table(place.ctx, name, at or place.at or place.branch), place.ctx)
+        return TableRelation(open_table(place.ctx, name, place.ref if at is None else at), place.ctx)
     found = place.tx.table(name)
     return TableRelation(found._fixed(), place.ctx, found._is_changed)
 
@@ -253,7 +258,7 @@ def _system(place: SqlPlace, reference: Reference, args: Mapping[str, Any]) -> S
 def _changes(place: SqlPlace, name: str, span: Span, args: Mapping[str, Any]) -> SystemRelation:
     """`t CHANGES FROM VERSION a TO VERSION b`, both ends included, as in Spark."""
     start = _start(place, span, args)
-    end = _ref(place, span.end, args) if span.end else place.at or place.branch
+    end = _ref(place, span.end, args) if span.end else place.ref
     to = end if span.to_inclusive else _before(place, end)
     return SystemRelation(system_table(place.ctx, "ana.changes", [name, start, to], place.branch, place.at, place.tx))
 

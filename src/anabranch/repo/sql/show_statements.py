@@ -47,7 +47,7 @@ def show(
     """Show what is on a branch, at a ref, or in an unfinished commit."""
 
     def opened(name: str) -> Table:
-        return tx.table(name) if tx and at is None else open_table(ctx, name, at or branch)
+        return tx.table(name) if tx and at is None else open_table(ctx, name, branch if at is None else at)
 
     def listed(name: str, *arguments: Any) -> pa.Table:
         return system_table(ctx, f"ana.{name}", arguments, branch, at, tx).arrow()
@@ -65,7 +65,7 @@ def show(
             except NotFound as error:
                 raise unknown_system(statement.table) or error from None
         case DescribeHistory():
-            return rows_table(_HISTORY, _history(ctx, statement, at or branch))
+            return rows_table(_HISTORY, _history(ctx, statement, branch if at is None else at))
         case Show():
             found = _shown(statement, listed, opened)
             return found if statement.limit is None else found.slice(0, statement.limit)

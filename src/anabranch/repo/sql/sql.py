@@ -89,7 +89,7 @@ class SqlSession:
     ) -> None:
         self.ctx, self.staging, self.at, self.author = ctx, staging, at, author
         with ctx.catalog.read() as cx:
-            self.branch = branch or ctx.default_branch(cx)
+            self.branch = ctx.default_branch(cx) if branch is None else branch
 
     def execute(
         self, text: str, args: Mapping[str, Any] | None = None, *, message: str | None = None, **frames: Any

@@ -149,8 +149,8 @@ _JOBS = declared(
     "error string, author string, started_at timestamp, finished_at timestamp"
 )
 _EXPECTATIONS = declared(
-    "pipeline string, run bigint, dataset string, name string, condition string, verdict string, rows bigint, "
-    "broken bigint"
+    "pipeline string, run bigint, dataset string, name string, condition string, action string, verdict string, "
+    "rows bigint, broken bigint"
 )
 
 

@@ -75,7 +75,7 @@ class SystemRequest:
     @property
     def ref(self) -> str:
         """Where to read by default."""
-        return self.at or self.branch
+        return self.branch if self.at is None else self.at
 
     @property
     def staged(self) -> Transaction | None:

@@ -119,7 +119,7 @@ class _GoverningRun:
     # Merges
 
     def merge(self, asked: sql.MergeBranch) -> pa.Table:
-        into = asked.into or self.branch
+        into = self.branch if asked.into is None else asked.into
         sources = tuple(self.ref(source) for source in asked.sources)
         if asked.dry_run:
             return self._dry_run(into, sources, asked)

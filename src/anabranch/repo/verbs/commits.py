@@ -98,17 +98,20 @@ class CommitVerbs(OpenedRepository):
         asked = CommitRequest(branch, message, author, strict, provenance=provenance, facts=facts or {})
         return start(self._ctx, asked, parent, working=working)
 
+    def _branch_or_default(self, name: str | None) -> str:
+        return self.default_branch if name is None else name
+
     def working_set(self, branch: str | None = None) -> OpenCommit | None:
         """Find the working set of a branch, if it has one."""
         from anabranch.repo.commit.open_commit import working_set
 
-        return working_set(self._ctx, branch or self.default_branch)
+        return working_set(self._ctx, self._branch_or_default(branch))
 
     def staging(self, branch: str | None = None) -> AbstractContextManager[OpenCommit]:
         """Open a block that writes to the working set of a branch; one created for it that stays empty is removed."""
         from anabranch.repo.commit.working_set import staged_writes
 
-        return staged_writes(self._ctx, branch or self.default_branch)
+        return staged_writes(self._ctx, self._branch_or_default(branch))
 
     def open_commits(self) -> list[OpenCommit]:
         """List the open commits, oldest first."""
@@ -120,7 +123,7 @@ class CommitVerbs(OpenedRepository):
         """Put the working set of a branch aside."""
         from anabranch.repo.commit.stash import push
 
-        return push(self._ctx, branch or self.default_branch, message)
+        return push(self._ctx, self._branch_or_default(branch), message)
 
     def stashes(self) -> list[Stash]:
         """List the stashes, newest first."""
@@ -138,7 +141,7 @@ class CommitVerbs(OpenedRepository):
         """Stage a stash again; on another branch, only if nothing that it touched differs there."""
         from anabranch.repo.commit.stash import pop
 
-        return pop(self._ctx, number, on or self.default_branch)
+        return pop(self._ctx, number, self._branch_or_default(on))
 
     def drop_stash(self, number: int = 0) -> Stash:
         """Abandon a stash."""
