@@ -94,7 +94,7 @@ def _halves(rest: str) -> list[tuple[str | None, str]]:
     return [(None, rest), *((rest[:at], rest[at + 1 :]) for at in ends)]
 
 
-_WRITTEN = re.compile(r"\b[A-Za-z][\w+.-]*:/{1,3}\S*")
+_WRITTEN = re.compile(r"\b[A-Za-z][\w+.-]*(?:[:;]?/{1,3}(?=\S*[@=])|[:;](?=[^\s/@]*:\S*@)|:/{1,3})\S*")
 _ACCOUNT = re.compile(r"(?P<user>[^\s:/@]*):\S*@")
 _ASKED = re.compile(r"(?P<name>[^?&;=\s]+)=")
 _VALUE = re.compile(r"[^&\s'\"]*")
@@ -102,7 +102,7 @@ _VALUE = re.compile(r"[^&\s'\"]*")
 
 def masked(text: str) -> str:
     """Hide the secrets of all addresses in a text; when in doubt, hide more."""
-    return _WRITTEN.sub(_hidden, text) if ":/" in text else text
+    return _WRITTEN.sub(_hidden, text) if ":/" in text or "@" in text or "=" in text else text
 
 
 def shown_location(location: str) -> str:
@@ -115,8 +115,22 @@ def shown_location(location: str) -> str:
     return re.sub(r"(^|/)([^/:@]*):.*@", r"\1\2:***@", location)
 
 
+_MISTYPED = re.compile(
+    r"\s*(\w*sql\w*|postgres\w*|pg|s3[an]?|(web)?hdfs|https?|file|ftp|ssh|gc?s|wasbs?|abfss?|jdbc)(\+\w*)?[:;]?(:|//)",
+    re.IGNORECASE,
+)
+"""What an address begins with, with or without its colon; a folder may be called so, but not like that."""
+
+
+def is_mistyped(location: str) -> bool:
+    """Whether a location that is no address was meant to be one: as a folder's name it could show a password."""
+    if _MISTYPED.match(location) or re.search("[^/:@]*:.*@", location):
+        return True
+    return any(_is_secret(unquote(asked["name"])) for asked in _ASKED.finditer(location.partition("?")[2]))
+
+
 def _hidden(found: re.Match[str]) -> str:
-    scheme, slashes, rest = re.split("(:/+)", found[0], maxsplit=1)
+    scheme, slashes, rest = re.split("([:;]?/+|[:;])", found[0], maxsplit=1)
     rest = _ACCOUNT.sub(lambda account: f"{account['user']}:***@", rest, count=1)
     return f"{scheme}{slashes}{_without_values(rest)}"
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from anabranch.errors import Unavailable
+from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.model.addresses import is_mistyped
 
 FOLDER = ".anabranch"
 """The folder inside a store's own that holds the catalogue, the objects and what the command line remembers."""
 CATALOG, REMEMBERED, OBJECTS = "catalog.db", "cli.json", "objects"
+
+
+def check_folder(location: str) -> None:
+    """Refuse a folder that is not there and was meant to be an address, so that none is named after a password."""
+    place = Path(location)
+    there = next((above for above in (place, *place.parents) if above.is_dir()), None)
+    new = location if there in (None, Path(".")) else str(place.relative_to(there))
+    if there != place and is_mistyped(new):
+        hint = "write postgresql://…, s3://… or hdfs://…; nothing was made"
+        raise InvalidRequest("that is meant to be an address, and can't be read as one", hint=hint)
 
 
 def is_there(place: Path, name: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from anabranch.errors import Corrupt, NotFound, Unavailable
 from anabranch.model.object_urls import is_object_url, read_object_url
-from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS
+from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, check_folder
 from anabranch.objects.folder import sync
 from anabranch.objects.locations import open_blobs
 
@@ -59,6 +59,7 @@ class BackupFolder:
     """A backup in a folder, which is a store there."""
 
     def __init__(self, folder: str) -> None:
+        check_folder(folder)
         self._place = Path(folder).resolve() / FOLDER
         self.shown, self.objects = str(self._place.parent), str(self._place / OBJECTS)
 

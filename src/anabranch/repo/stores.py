@@ -20,7 +20,7 @@ from anabranch.model.addresses import is_server, shown_location
 from anabranch.model.ids import BranchId, CommitId, LineId, new_id
 from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.model.object_urls import is_object_url, read_object_url
-from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, is_there
+from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, check_folder, is_there
 from anabranch.objects.locations import open_root
 from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
@@ -153,6 +153,7 @@ def _has_damage(cx: Connection) -> bool:
 def _reach(location: str, settings: Settings, create: bool) -> Catalog:
     if is_server(location) or "://" in location:
         return Catalog.at_server(location, settings.server)
+    check_folder(location)
     folder = Path(location) / FOLDER
     file = folder / CATALOG
     if create:
@@ -179,7 +180,10 @@ def objects_location(location: str, objects: str | None) -> str:
     if objects is not None:
         if is_object_url(objects):
             return read_object_url(objects).text
-        return objects if "://" in objects else str(Path(objects).absolute())
+        if "://" in objects:
+            return objects
+        check_folder(objects)
+        return str(Path(objects).absolute())
     if is_server(location):
         hint = "say where objects go, such as a folder (objects=, --objects)"
         raise InvalidRequest("a store on a server needs a place for its objects", hint=hint)

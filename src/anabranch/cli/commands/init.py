@@ -14,7 +14,7 @@ from anabranch.cli.options import make_command
 from anabranch.cli.preferences import load_user
 from anabranch.cli.session import Session
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
-from anabranch.model.addresses import is_server, masked, read_address
+from anabranch.model.addresses import is_server, read_address, shown_location
 from anabranch.model.store_folder import CATALOG, FOLDER, is_there
 from anabranch.repo.context.trusted import note_typed, servers_of
 
@@ -38,7 +38,9 @@ def command(session: Session, store: str | None, objects: str | None, branch: st
     """
     chosen = session.choices.store
     if store and chosen and store != chosen and not session.choices.store_by_habit:
-        raise BadUsage(f"init was told two places: {store} and --store {masked(chosen)}", hint="name one")
+        raise BadUsage(
+            f"init was told two places: {shown_location(store)} and --store {shown_location(chosen)}", hint="name one"
+        )
     store = store or chosen or "."
     if is_server(store) or "://" in store:
         _init_server(session, store, objects, branch)

@@ -12,6 +12,7 @@ from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest
 from anabranch.model.object_urls import read_object_url
 from anabranch.model.objects import StoredObject
+from anabranch.model.store_folder import check_folder
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.trusted import note_typed_objects
 
@@ -54,7 +55,9 @@ def add_location(ctx: Context, url: str) -> AddedLocation:
 def _shown(url: str) -> str:
     if "://" in url and not url.startswith("file://"):
         return read_object_url(url).text
-    return str(Path(url.removeprefix("file://")).absolute())
+    folder = url.removeprefix("file://")
+    check_folder(folder)
+    return str(Path(folder).absolute())
 
 
 def _in_rows(_ctx: Context, cx: Connection) -> Iterator[StoredObject]:
