@@ -16,6 +16,7 @@ import pytest
 
 import anabranch as ab
 from pyspark_anabranch import anabranch_sink
+from tests.work_left import work_left
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,11 +67,6 @@ def is_connect(spark: SparkSession) -> bool:
     return "connect" in type(spark).__module__
 
 
-def left_files(repo: ab.Repository) -> list[str]:
-    """What writes left where their tasks work."""
-    return repo.workbook.place("").names()
-
-
 @pytest.mark.connect
 def test_a_read_at_any_ref_gives_the_rows_of_the_repository(
     spark: SparkSession, store: str, shop: ab.Repository
@@ -114,7 +110,7 @@ def test_a_write_is_one_commit_although_its_tasks_fail_once(
     assert len(list(marks.iterdir())) == 2, "each task failed once"
     assert len(shop.log()) == commits + 1, "a write that comes again under its id is not done again"
     assert sorted(r["id"] for r in shop.table("orders", where="id >= 100").rows()) == list(range(100, 180))
-    assert left_files(shop) == []
+    assert work_left(shop) == []
 
 
 @pytest.mark.connect
@@ -127,7 +123,7 @@ def test_what_cannot_be_written_writes_nothing(spark: SparkSession, store: str, 
     with pytest.raises(Exception, match="ErrorIfExists"):
         taken.write.format("anabranch").options(store=store).save("orders")
     assert len(shop.log()) == commits
-    assert left_files(shop) == []
+    assert work_left(shop) == []
 
 
 @pytest.mark.connect

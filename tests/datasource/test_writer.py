@@ -12,6 +12,7 @@ from pyspark.sql.types import LongType, StructType
 import anabranch as ab
 from pyspark_anabranch.options import SourceOptions
 from pyspark_anabranch.writing import CommitWriter
+from tests.work_left import work_left
 
 SCHEMA = StructType().add("id", LongType())
 
@@ -28,7 +29,7 @@ def test_the_files_that_tasks_tell_of_are_one_commit(kind: str, tmp_path: Path, 
         told = [there.write(iter([pa.RecordBatch.from_pydict({"id": ids})] if ids else [])) for ids in tasks]
         writer.commit(list(told[:3]))
         assert sorted(r["id"] for r in repo.table("t").rows()) == [0, 1, 2]
-        assert repo.workbook.place("").names() == []
+        assert work_left(repo) == []
         commits = len(repo.log())
         again = CommitWriter(SourceOptions.of(asked), SCHEMA, overwrite=False)
         again.commit([again.write(iter([pa.RecordBatch.from_pydict({"id": [7]})]))])

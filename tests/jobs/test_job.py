@@ -13,6 +13,7 @@ import pytest
 import anabranch as ab
 from anabranch.jobs.dealt import files
 from anabranch.jobs.function_file import load_function
+from tests.work_left import work_left
 
 ROWS = [{"id": n, "word": f"w{n % 7}"} for n in range(60)]
 
@@ -55,7 +56,7 @@ def test_a_job_over_a_table_is_one_commit_with_provenance_and_is_reused(repo: ab
     again = job.run()
     assert (again.reused, again.commit) == (True, done.commit)
     assert repo.verify().damages == ()
-    assert repo.workbook.place("").names() == []
+    assert work_left(repo) == []
 
 
 @pytest.mark.connect
