@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -173,6 +175,25 @@ def copy(session: Session, source: str, target: str, message: str | None) -> Non
     _write(session, message, target, lambda files, _: files.copy(source, target))
 
 
+@contextmanager
+def _whole(place: Path) -> Iterator[BinaryIO]:
+    """Open a file to be written, which is there whole or as it was before; a device or a pipe is written straight."""
+    if place.exists() and not place.is_file():
+        with place.open("wb") as file:
+            yield file
+        return
+    final = place.resolve()
+    partial = final.with_name(f".{final.name}.partial-{os.getpid()}")
+    try:
+        with partial.open("wb") as file:
+            yield file
+        if final.exists():
+            partial.chmod(final.stat().st_mode & 0o777)
+        partial.replace(final)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 @command.command("get")
 @click.argument("path")
 @click.argument("target", required=False)
@@ -191,7 +212,7 @@ def get(session: Session, path: str, target: str | None, at: str | None) -> None
     tree = opened(session, at)
     if tree.stat(path).is_folder:
         raise InvalidRequest(f"{path!r} is a folder", hint="`ana checkout DIR` writes all files into a folder")
-    with session.progress(f"reading {path}"), place.open("wb") as file:
+    with session.progress(f"reading {path}"), _whole(place) as file:
         for chunk in tree.stream(path):
             file.write(chunk)
     described = {"path": path, "target": str(place), "size": place.stat().st_size}

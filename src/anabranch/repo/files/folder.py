@@ -12,7 +12,7 @@ import os
 import re
 import stat as kinds
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -85,7 +85,8 @@ class LocalFolder:
 
     def status(self) -> FolderStatus:
         """Find what was added, changed and removed since; reads only touched files."""
-        return self._compared(self._settled())
+        with self._translated("read"):
+            return self._compared(self._settled())
 
     def _compared(self, manifest: Manifest) -> FolderStatus:
         found = {path: stat for path, stat in self._walk(manifest.known) if is_below(path, self._part)}
@@ -99,12 +100,14 @@ class LocalFolder:
 
         It counts as changed until that is published or, of an open commit, saved, and again once that is aborted.
         """
-        began_ns, manifest = self._clock_ns(), self._settled()
-        found = self._compared(manifest)
-        self._write_manifest(manifest)
+        with self._translated("read or written"):
+            began_ns, manifest = self._clock_ns(), self._settled()
+            found = self._compared(manifest)
+            self._write_manifest(manifest)
         if self._part:
             began_ns = manifest.written_ns  # The rest was not looked at, so it is no surer than before.
-        new = {p: self._known(p) for p in (*found.added, *found.changed)}  # before they are put: later edits differ
+        with self._translated("read"):  # before they are put: later edits differ
+            new = {p: self._known(p) for p in (*found.added, *found.changed)}
         for path in found.removed:  # first, so that a folder may take the place of a file, or a file that of a folder
             with suppress(NotFound):
                 tx.files.delete(path)
@@ -116,6 +119,10 @@ class LocalFolder:
 
     def _took(self, by: Sequence[str], taken: Taken, began_ns: int) -> None:
         """Note what was taken in, as it was when that began, under the first commit that holds it."""
+        with self._translated("written, though the files are committed"):
+            self._note_taken(by, taken, began_ns)
+
+    def _note_taken(self, by: Sequence[str], taken: Taken, began_ns: int) -> None:
         manifest, rest = self._manifest(), dict(taken)
         for name in by:
             held = rest.keys() if name == by[-1] else self._find_held(name, _hashes(rest)).paths
@@ -130,6 +137,10 @@ class LocalFolder:
         `progress` is called after each file with the number of files done, and of all. An interrupted checkout can be
         resumed.
         """
+        with self._translated("written"):
+            return self._checked_out(tree, ref, force=force, progress=progress)
+
+    def _checked_out(self, tree: _TreeToWrite, ref: str | None, *, force: bool, progress: Progress | None) -> int:
         self._place, self._part = self._asked, ""
         wanted = {_checked(s): s for s in tree.walk() if not s.is_folder}
         _refuse_same_paths(self._place, wanted)
@@ -145,6 +156,19 @@ class LocalFolder:
         self._write_manifest(Manifest(ref, kept, self._clock_ns()))
         self._remove_remnants()
         return len(wanted)
+
+    @contextmanager
+    def _translated(self, what: str) -> Iterator[None]:
+        """Report what the file system refuses; a pipe that is closed is whoever's who shows progress."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            place = error.filename or self._place
+            message = f"{str(place)!r} can't be {what}: {error.strerror or error}"
+            hint = "check free space and permissions; each file there is whole, and doing it again goes on from there"
+            raise Unavailable(message, hint=hint) from error
 
     def _remove_remnants(self) -> None:
         """Remove files that were left by a process that died while writing."""
@@ -203,8 +227,11 @@ class LocalFolder:
 
     def _write_manifest(self, manifest: Manifest) -> None:
         temporary = self._temporary()
-        temporary.write_text(manifest.text(), "utf-8")
-        temporary.replace(self._place / MANIFEST)
+        try:
+            temporary.write_text(manifest.text(), "utf-8")
+            temporary.replace(self._place / MANIFEST)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def _temporary(self) -> Path:
         return self._place / f"{MANIFEST}.{new_id('t')}"
@@ -260,7 +287,8 @@ class LocalFolder:
                 target.rmdir()
             temporary.replace(target)
         except OSError as error:
-            raise Unavailable(f"{str(target)!r} can't be written: {error.strerror}", hint="check the folder") from error
+            error.filename = str(target)
+            raise
         finally:
             temporary.unlink(missing_ok=True)
         return KnownFile.of(os.lstat(target), digest.hexdigest())
