@@ -16,9 +16,9 @@ from anabranch.model.files import FILES_SHOWN
 if TYPE_CHECKING:
     from anabranch import Commit
     from anabranch.cli.session import Session
-    from anabranch.repo.branches.log import TableChange
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.commit.transaction import Transaction
+    from anabranch.repo.compare.commit_changes import TableChange
 
 NOTHING = 1
 """The exit code when there is nothing to commit, as in git."""

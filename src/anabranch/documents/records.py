@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anabranch import Branch, Commit, Counts
     from anabranch.model.schema import Column
-    from anabranch.repo.branches.log import TableChange
+    from anabranch.repo.compare.commit_changes import TableChange
 
 
 _COMMIT = ("hash", "id", "author", "message", "started_at", "finished_at", "parents", "tables", "provenance")

@@ -18,7 +18,7 @@ from anabranch.documents.records import commit_document
 if TYPE_CHECKING:
     from anabranch import Commit
     from anabranch.model.commits import Tag
-    from anabranch.repo.branches.log import TableChange
+    from anabranch.repo.compare.commit_changes import TableChange
 
 _OF_SCHEMA = ("add", "drop", "rename", "alter", "set", "unset")
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
-from anabranch.catalog import commits, entries, history, views
+from anabranch.catalog import commits, entries, history
 from anabranch.catalog.history import LogFilter
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
@@ -17,9 +16,7 @@ from anabranch.model.commits import Commit
 from anabranch.model.ids import ThingId
 from anabranch.model.listings import Listing
 from anabranch.model.names import split_table_name
-from anabranch.model.objects import StoredObject
 from anabranch.model.refs import parse_time
-from anabranch.model.tables import Entry
 from anabranch.plan.history import is_ancestor, merge_bases
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.branches.walk import Walk
@@ -29,9 +26,6 @@ from anabranch.repo.context.table_state import find_namespace, find_table
 
 _PAGE = 64
 SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
-_OBJECT_SHOWN = {"id": "id", "kind": "kind", "rows": "row_count"}
-_OBJECT_SHOWN |= {field: field for field in ("size_bytes", "place", "path", "sha256")}
-"""What is shown of an object, each with the field that holds it."""
 
 
 @dataclass(frozen=True)
@@ -73,49 +67,10 @@ def show(ctx: Context, ref: str | None) -> Commit:
         return commits.describe(cx, [resolve(ctx, cx, ref)])[0]
 
 
-@dataclass(frozen=True)
-class TableChange:
-    """What one commit did to one table."""
-
-    table: str
-    operations: tuple[str, ...]
-    row_count: int
-    inserted: int
-    updated: int
-    deleted: int
-    objects: tuple[dict[str, Any], ...]
-
-
-def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
-    """List what one commit did, by table, with the objects that hold it."""
-    with ctx.catalog.read() as cx:
-        position = resolve(ctx, cx, ref)
-        clock = history.clock(cx, position)
-        before = clock.back(1)
-        earlier = history.clock(cx, before) if before else clock
-        linked = views.change_objects(cx, position, ctx.known_objects)
-        found = []
-        for entry in entries.entries_of(cx, position):
-            if entry.kind != "table":
-                continue
-            name = entries.full_name(cx, earlier if entry.dropped else clock, entry.thing_id) or entry.thing_id
-            own = [o for thing, o in linked if thing == entry.thing_id]
-            inserted, updated, deleted = (_row_count(entry, own, kind) for kind in ("rows", "update", "delete"))
-            described = tuple({shown: getattr(o, field) for shown, field in _OBJECT_SHOWN.items()} for o in own)
-            rows = entry.row_count or 0
-            found.append(TableChange(name, entry.operations, rows, inserted, updated, deleted, described))
-        return sorted(found, key=lambda c: c.table)
-
-
 def has_file_changes(ctx: Context, ref: str | None) -> bool:
     """Tell whether a commit changed any versioned file."""
     with ctx.catalog.read() as cx:
         return any(entry.kind == "files" for entry in entries.entries_of(cx, resolve(ctx, cx, ref)))
-
-
-def _row_count(entry: Entry, own: Sequence[StoredObject], kind: str) -> int:
-    """Count a change's rows of one kind; a new key counts none, since rows are rewritten but do not change."""
-    return 0 if entry.replaced else sum(o.row_count for o in own if o.kind == kind)
 
 
 def merge_base(ctx: Context, ours: str, theirs: str) -> list[Commit]:

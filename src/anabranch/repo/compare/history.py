@@ -24,6 +24,7 @@ from anabranch.plan.merge.pairing import paired_by_name
 from anabranch.repo.branches.log import things_named
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.branches.walk import Walk
+from anabranch.repo.compare.commit_changes import entry_steps, exact_counts
 from anabranch.repo.compare.table_past import Past, are_one, open_past
 from anabranch.repo.context.arguments import check_limit, check_text
 from anabranch.repo.context.context import Context
@@ -90,8 +91,18 @@ def table_history(
     with ctx.catalog.read() as cx:
         start = resolve(ctx, cx, at)
         things = _with_united(cx, start, things_named(ctx, cx, start, table))
-        found = Walk([start], LogFilter(things, author), _PAGE).positions(cx)
-        return Listing(islice(_table_entries(ctx, cx, found, things), limit), _TABLE_SHOWN)
+        walked = Walk([start], LogFilter(things, author), _PAGE).positions(cx)
+        found = list(islice(_table_entries(ctx, cx, walked, things), limit))
+    return Listing((entry if touch is None else _recounted(ctx, entry, touch) for entry, touch in found), _TABLE_SHOWN)
+
+
+def _recounted(ctx: Context, entry: TableHistoryEntry, touch: Touch) -> TableHistoryEntry:
+    """The entry of a commit with several steps, with each row counted once."""
+    steps = entry_steps(ctx, touch.position, touch.thing_id)
+    counts = exact_counts(ctx, steps) if steps is not None else None
+    if counts is None:
+        return entry
+    return replace(entry, inserted=counts.inserted, updated=counts.updated, deleted=counts.deleted)
 
 
 def _with_united(cx: Connection, at: Position, things: Sequence[ThingId]) -> tuple[ThingId, ...]:
@@ -102,23 +113,26 @@ def _with_united(cx: Connection, at: Position, things: Sequence[ThingId]) -> tup
 
 def _table_entries(
     ctx: Context, cx: Connection, found: Iterator[Position], things: Sequence[ThingId]
-) -> Iterator[TableHistoryEntry]:
+) -> Iterator[tuple[TableHistoryEntry, Touch | None]]:
+    """Yield the entries; with the touch of a commit of its own that has several steps."""
     while page := list(islice(found, _PAGE)):
         for touch in touching.touches_at(cx, page, things):
-            objects = _own_objects(ctx, cx, touch, things)
+            is_merge = touching.is_merge(cx, touch.position)
+            objects = _own_objects(ctx, cx, touch, things, is_merge=is_merge)
             if objects is None:
                 continue
+            several = not is_merge and len({step for step, _ in touch.objects}) > 1
             counts = [0 if touch.replaced else _rows(objects, kind) for kind in ("rows", "update", "delete")]
             commit = commits.describe(cx, [touch.position])[0]
-            yield TableHistoryEntry(commit, touch.operations, counts[0], counts[1], counts[2])
+            yield TableHistoryEntry(commit, touch.operations, *counts), touch if several else None
 
 
 def _own_objects(
-    ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingId]
+    ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingId], *, is_merge: bool
 ) -> Sequence[StoredObject] | None:
     """The objects whose rows count as a commit's own; None for a merge that decided nothing."""
     views.learn(cx, [o for _, o in touch.objects], ctx.known_objects)
-    if touching.is_merge(cx, touch.position):
+    if is_merge:
         return _decided(ctx, cx, touch, things) or None
     return [ctx.known_objects[o] for _, o in touch.objects]
 

@@ -4,19 +4,19 @@ show what the previous state and the change add up to."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from anabranch.catalog import entries, history, touching, views
+from anabranch.catalog import entries, history, touching
 from anabranch.errors import AnabranchError, Unavailable
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer
 from anabranch.model.tables import TableState
 from anabranch.model.verification import DROP_VIEW, RESTORE_CATALOG, Affected, Damage
+from anabranch.repo.compare.commit_changes import read_steps
 from anabranch.repo.compare.row_diff import RowChanges
 from anabranch.repo.compare.two_states import Ends, ends_of
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import schema_of, table_state
+from anabranch.repo.context.table_state import table_state
 
 
 def check_changes(ctx: Context) -> Iterator[Damage]:
@@ -57,17 +57,8 @@ def _step(
         if entry is None or entry.dropped:
             return None
         shown = table_state(ctx, cx, at, table, name)
-        parent = at.back(1)
-        older = history.clock(cx, parent) if parent and not entry.replaced else None
-        was = entries.find_entry(cx, older, table) if older else None
-        before = table_state(ctx, cx, older, table, name) if older and was and not was.dropped else None
-        first = before.next_turn if before else 0
-        change = views.change_layers(cx, at.head, table, first, ctx.known_objects)
-        known = schema_of(ctx, cx, {x.object.schema_id for x in change})
-    empty = replace(shown, layers=(), row_count=0)
-    start = before or empty
-    schemas = {**start.schemas, **shown.schemas, **known}
-    return start, replace(shown, layers=(*start.layers, *change), schemas=schemas), shown, change
+        steps = read_steps(ctx, cx, at, table, name)
+    return steps.before, steps.after, shown, steps.change
 
 
 def _contradictions(

@@ -13,8 +13,9 @@ from anabranch.model.commits import Commit
 from anabranch.model.refs import with_head
 from anabranch.repo.branches import branch as branch_verbs
 from anabranch.repo.branches.listing import list_tags
-from anabranch.repo.branches.log import show, show_changes
+from anabranch.repo.branches.log import show
 from anabranch.repo.commit.open_commit import working_set
+from anabranch.repo.compare.commit_changes import show_changes
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.merge import merge
 from anabranch.repo.merge.open_merge import list_merges, newest_merge, start_merge

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, overload
 from anabranch.errors import InvalidRequest
 from anabranch.model.commits import Commit
 from anabranch.repo.branches import log as log_verbs
-from anabranch.repo.branches.log import TableChange
 from anabranch.repo.verbs.opened import OpenedRepository
 
 if TYPE_CHECKING:
     from anabranch.repo.branches.provenance import ProvenanceEntry
     from anabranch.repo.compare.blame import Blame
     from anabranch.repo.compare.changes import Changes
+    from anabranch.repo.compare.commit_changes import TableChange
     from anabranch.repo.compare.file_history import FileHistoryEntry
     from anabranch.repo.compare.history import RowHistoryEntry, TableHistoryEntry
     from anabranch.repo.compare.table_diff import Diff, TableDiff
@@ -59,7 +59,9 @@ class HistoryVerbs(OpenedRepository):
 
     def show_changes(self, ref: str | None = None) -> list[TableChange]:
         """List what one commit did, table by table."""
-        return log_verbs.show_changes(self._ctx, ref)
+        from anabranch.repo.compare.commit_changes import show_changes
+
+        return show_changes(self._ctx, ref)
 
     def has_file_changes(self, ref: str | None = None) -> bool:
         """Tell whether a commit changed any versioned file."""
