@@ -80,15 +80,11 @@ def start_connect(master: str, settings: Mapping[str, str]) -> SparkSession:
     from anabranch.engines.spark_sessions import local_session
 
     submitted = [*(f"--conf {quote(f'{k}={v}')}" for k, v in settings.items()), "pyspark-shell"]
-    given = {
-        "PYSPARK_SUBMIT_ARGS": " ".join(submitted),
-        "PYTHONPATH": str(ROOT),  # where workers find functions of tests, as those of a classic session do
-        "SPARK_REMOTE": master,
-        "SPARK_TESTING": "1",  # how PySpark is told to take any free port instead of 15002
-    }
+    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(submitted)
+    os.environ["SPARK_TESTING"] = "1"  # PySpark takes any free port instead of 15002, and its clients ask for that one
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in given.items():
-            patch.setenv(name, value)
+        patch.setenv("PYTHONPATH", str(ROOT))  # workers find functions of tests, as those of a classic session do
+        patch.setenv("SPARK_REMOTE", master)
         return local_session()
 
 

@@ -73,6 +73,13 @@ def find_by_id(cx: Connection, branch: BranchId) -> BranchHead | None:
     return BranchHead(row.name, branch, Position(LineId(row.line_id), row.commit_index)) if row else None
 
 
+def find_by_line(cx: Connection, line: LineId) -> BranchHead | None:
+    """Find the branch on which a line began; None if the branch was removed."""
+    query = sa.select(t.lines.c.branch_id).where(t.lines.c.id == line)
+    branch = cx.execute(query).scalar()
+    return find_by_id(cx, BranchId(branch)) if branch else None
+
+
 def find_head(cx: Connection, repository: RepositoryId, name: str | None) -> tuple[BranchHead, CommitHead] | None:
     """Find a branch, None for the default one, with what publishing needs to know of the commit it shows."""
     asked = {"repository": repository, "branch": name}

@@ -336,21 +336,57 @@ def test_a_commit_may_be_opened_by_its_parent_alone(repo: ab.Repository) -> None
     assert opened.finish().id == "main/2"
 
 
-@pytest.mark.parametrize("parent", ["v1", "main~1"])
-def test_a_commit_without_a_branch_gets_one_with_a_generated_name(repo: ab.Repository, parent: str) -> None:
+@pytest.mark.parametrize("parent", ["v1", "main~1", "HASH"])
+def test_a_commit_without_a_branch_goes_on_the_branch_of_its_parent(repo: ab.Repository, parent: str) -> None:
     make_table(repo, "t")
+    repo.branch("dev")
     repo.tag("v1", at="main~1")
+    named = repo.show("v1").hash if parent == "HASH" else parent
+    opened = [repo.start(parent=named, message=f"number {n}") for n in range(2)]
+    for n, each in enumerate(opened):
+        each.create_table(f"u{n}", [{"id": 1}])
+        assert each.branch == "main"
+        assert each.finish().id == f"main/{n + 2}"
+    assert {b.name for b in repo.branches()} == {"main", "dev"}
+    assert [t.name for t in repo.tables()] == ["t", "u0", "u1"]
+
+
+@pytest.mark.parametrize("way", ["deleted", "left"])
+def test_where_no_branch_goes_on_a_new_one_gets_a_generated_name(repo: ab.Repository, way: str) -> None:
+    make_table(repo, "t")
+    repo.branch("dev")
+    with repo.commit("dev", "aside") as tx:
+        tx.table("t").insert([{"id": 2, "v": 2}])
+    parent = repo.show("dev").hash
+    if way == "deleted":
+        repo.delete_branch("dev", force=True)
+    else:
+        repo.reset("dev", to="dev~1")
     opened = [repo.start(parent=parent, message="aside") for _ in range(2)]
-    assert [b.name for b in repo.branches()] == ["main"]
     names = []
     for each in opened:
         each.create_table("u", [{"id": 1}])
         names.append(each.finish().id.partition("/")[0])
     assert len(set(names)) == 2
     assert all(name.startswith("unnamed-") for name in names)
-    assert {b.name for b in repo.branches()} == {"main", *names}
-    assert repo.show(names[0]).parents == (repo.show("main~1").hash,)
-    assert [t.name for t in repo.tables(names[0])] == ["u"]
+    assert repo.show(names[0]).parents == (parent,)
+    assert [t.name for t in repo.tables(names[0])] == ["t", "u"]
+
+
+def test_a_message_may_be_empty(repo: ab.Repository) -> None:
+    with repo.commit("main") as tx:
+        tx.create_table("t", [{"id": 1}], key="id")
+    opened = repo.start()
+    opened.table("t").insert([{"id": 2}])
+    opened.finish()
+    named = repo.start(message="said at first")
+    named.table("t").insert([{"id": 3}])
+    named.finish(message="")
+    assert [c.message for c in repo.log("main")] == ["", "", "", "start"]
+    assert not [d for d in repo.verify(deep=True).damages if d.kind == "commit"]
+    for wrong in (None, 7, "a\0b"):
+        with pytest.raises(ab.InvalidRequest, match="the message is"):
+            repo.commit("main", wrong)
 
 
 def test_a_commit_opened_from_an_older_commit_of_the_branch_is_put_on_its_head(repo: ab.Repository) -> None:
@@ -400,7 +436,7 @@ def test_message_and_author_can_be_given_when_finishing(repo: ab.Repository) -> 
     opened = repo.start("main", message="draft", author="bob")
     opened.table("t").insert([{"id": 2, "v": 2}])
     with pytest.raises(ab.InvalidRequest):
-        opened.finish(message="  ")
+        opened.finish(message="a\0b")
     made = opened.finish(message="final", author="cid")
     assert (made.message, made.author) == ("final", "cid")
 
@@ -408,7 +444,6 @@ def test_message_and_author_can_be_given_when_finishing(repo: ab.Repository) -> 
 @pytest.mark.parametrize(
     "words",
     [
-        {"message": ""},
         {"message": "a\x00b"},
         {"message": "a\ud800b"},
         {"message": 7},

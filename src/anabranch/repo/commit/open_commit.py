@@ -25,7 +25,7 @@ from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.commit.start import CommitRequest, Start
 from anabranch.repo.commit.transaction import Transaction
-from anabranch.repo.context.arguments import check_date, check_facts, check_words
+from anabranch.repo.context.arguments import check_author, check_date, check_facts, check_text
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
 from anabranch.repo.write.table_writer import TableWriter
@@ -95,7 +95,8 @@ class OpenCommit(Transaction):
         self._open()
         self.flush()
         words = self._start.message if message is None else message
-        check_words(words, author)
+        check_text(words, "the message")
+        check_author(author)
         start = replace(self._start, message=words, author=author or self._start.author)
         if date is not None:
             start = replace(start, started_at=check_date(date, self._ctx.catalog.now()))
@@ -301,11 +302,7 @@ def find_open(ctx: Context, id_: str) -> OpenCommit | None:
 def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None) -> tuple[BranchHead, bool]:
     """The branch that will move, and the commit to start from."""
     if branch is None:
-        name = ctx.default_branch(cx) if parent is None else parent
-        found = branches.find(cx, ctx.record.id, name)
-        if found is None:
-            return BranchHead(new_id("unnamed-"), BranchId(new_id("b")), resolve(ctx, cx, name)), True
-        return found, False
+        return _branch_to_go_on(ctx, cx, ctx.default_branch(cx) if parent is None else parent)
     existing = branches.find(cx, ctx.record.id, branch)
     if existing is None:
         if parent is None:
@@ -318,6 +315,18 @@ def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None
     if not history.clock(cx, existing.position).holds(position):
         raise InvalidRequest(f"{parent!r} is not in the history of branch {branch!r}", hint="leave parent= out")
     return BranchHead(branch, existing.id, position), False
+
+
+def _branch_to_go_on(ctx: Context, cx: Connection, parent: str) -> tuple[BranchHead, bool]:
+    """The branch that a ref names, else the one on which its commit was made, else a new one."""
+    named = branches.find(cx, ctx.record.id, parent)
+    if named is not None:
+        return named, False
+    position = resolve(ctx, cx, parent)
+    made_on = branches.find_by_line(cx, position.line)
+    if made_on is not None and history.clock(cx, made_on.position).holds(position):
+        return BranchHead(made_on.name, made_on.id, position), False
+    return BranchHead(new_id("unnamed-"), BranchId(new_id("b")), position), True
 
 
 def _reopen(ctx: Context, cx: Connection, record: OpenRecord) -> OpenCommit:

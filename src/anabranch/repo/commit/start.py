@@ -10,7 +10,7 @@ from typing import Any
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Clock
 from anabranch.model.commits import BranchHead, CommitHead, Origin
-from anabranch.repo.context.arguments import check_facts, check_words
+from anabranch.repo.context.arguments import check_author, check_facts, check_text
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class CommitRequest:
     def __post_init__(self) -> None:
         if not isinstance(self.retry, int) or self.retry < 0:
             raise InvalidRequest(f"retry= is {self.retry!r}, a count was expected", hint="such as retry=3")
-        check_words(self.message, self.author)
+        check_text(self.message, "the message")
+        check_author(self.author)
         check_facts(self.facts)
 
 

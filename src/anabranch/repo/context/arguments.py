@@ -19,9 +19,14 @@ def check_words(message: str, author: str | None) -> None:
     """Check that a message and an author are text that every catalogue can hold."""
     if not isinstance(message, str) or not message.strip():
         raise InvalidRequest("a commit needs a message", hint="say what it does and why")
+    check_text(message, "the message")
+    check_author(author)
+
+
+def check_author(author: str | None) -> None:
+    """Check that an author, if one is given, is a name that every catalogue can hold."""
     if author is not None and (not isinstance(author, str) or not author.strip()):
         raise InvalidRequest(f"{author!r} is not an author", hint="give a name")
-    check_text(message, "the message")
     check_text(author or "", "the author")
 
 

@@ -88,8 +88,8 @@ class CommitVerbs(OpenedRepository):
     ) -> OpenCommit:
         """Open a commit that survives the process, until it is finished or aborted.
 
-        Without `branch`, it goes on the branch that `parent` names, on the default branch if there is no `parent`, or
-        on a new one with a generated name if `parent` is a tag, a hash or the like.
+        Without `branch`, the branch goes on that `parent` names or on which that commit was made (on a new one with a
+        generated name, if that branch is gone or left the commit); without `parent`, too, the default branch.
         With `working`, it is the branch's working set, where the command line writes; a branch has at most one.
         """
         from anabranch.repo.commit.open_commit import start
