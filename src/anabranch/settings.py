@@ -88,6 +88,18 @@ class MemorySettings:
 
 
 @dataclass(frozen=True)
+class LimitSettings:
+    """What one read or SQL statement may take of this process. Past it, `engine="auto"` tries again on Spark; without
+    Spark it is an error."""
+
+    query_seconds: float = 600
+    """How long a query may run; then it is stopped. 0 is no limit."""
+    query_memory_bytes: int = 0
+    """Memory for all queries that run at a time; past it they spill to the disk, if they can. 0 is 80 % of what the
+    machine has."""
+
+
+@dataclass(frozen=True)
 class SparkSettings:
     """When Spark is used, and what is prepared for it."""
 
@@ -127,6 +139,8 @@ class Settings:
     """How much each commit folds of what earlier ones wrote."""
     memory: MemorySettings = MemorySettings()
     """What one repository keeps and does in memory."""
+    limits: LimitSettings = LimitSettings()
+    """What one read or SQL statement may take of this process."""
     spark: SparkSettings = SparkSettings()
     """When Spark is used, and what is prepared for it."""
     files: FileSettings = FileSettings()
@@ -238,6 +252,8 @@ UNIQUE_CHECK_ROWS_LIMIT = 8_000_000
 """More keys than this are left to an engine to compare."""
 FEED_KEYS_LIMIT = 1_000_000
 """Above this, the previous state is joined with the changes rather than looked up by their keys."""
+QUERY_INTERRUPTS_SECONDS = 0.01
+"""Time between two interrupts of a query whose time is up."""
 
 # Spark
 SPARK_COPY_FILES_LIMIT = 4096

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -20,9 +20,12 @@ from anabranch.plan.engine import EngineName, EngineSetting, Work, choose
 from anabranch.settings import Settings
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from anabranch.engines.duck import DuckEngine
     from anabranch.engines.engine import Engine
     from anabranch.engines.spark import SparkEngine
+    from anabranch.queries.query import Query
 
 
 log = logging.getLogger("anabranch.engines")
@@ -107,6 +110,28 @@ class Engines:
 
         return system_zone()
 
+    def fetch(self, engine: Engine, make: Callable[[Engine], Query], what: str) -> pa.Table:
+        """Run a read for a user; one that passes the limits of the process is tried again on Spark."""
+        if not engine.in_process:
+            return engine.fetch(make(engine))
+        try:
+            return self.fetch_in_process(make(engine))
+        except Unavailable as error:
+            spark = self.instead_of_process(error, what)
+            return spark.fetch(make(spark))
+
+    def fetch_in_process(self, query: Query) -> pa.Table:
+        """Run a query for a user on DuckDB, within the limits of the settings."""
+        return self.duck().fetch(query, self._settings.limits.query_seconds)
+
+    def instead_of_process(self, error: Unavailable, what: str) -> SparkEngine:
+        """Spark, for a read that passed a limit of the process; raises the error where Spark may not be used."""
+        may_start = not (_QUICK.get() and self._starts("spark"))
+        if "limit" not in error.facts or self.setting != "auto" or not self.has_spark or not may_start:
+            raise error
+        log.info("%s is tried again on Spark: %s", what, error.message)
+        return self.spark()
+
     def log_start(self, what: str, why: str) -> None:
         """Log why Spark is started, which takes a while."""
         if not self.is_open:
@@ -122,7 +147,8 @@ class Engines:
 
         with self._lock:
             if self._duck is None:
-                self._duck = DuckEngine(self._settings.objects.row_group_rows, self._at_hand)
+                rows, memory_bytes = self._settings.objects.row_group_rows, self._settings.limits.query_memory_bytes
+                self._duck = DuckEngine(rows, self._at_hand, memory_bytes)
             return self._duck
 
     def spark(self) -> SparkEngine:

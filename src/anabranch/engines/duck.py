@@ -18,6 +18,7 @@ import pyarrow as pa
 from anabranch.arrow.plain import plain
 from anabranch.engines.before_read import AtHand, where_they_are
 from anabranch.engines.duck_functions import register
+from anabranch.engines.duck_limits import interrupted_after
 from anabranch.engines.engine import FileCount
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.ddl import parse_type
@@ -38,17 +39,20 @@ class DuckEngine:
     name = "duck"
     in_process = True
 
-    def __init__(self, row_group_rows: int, at_hand: AtHand = where_they_are) -> None:
+    def __init__(self, row_group_rows: int, at_hand: AtHand = where_they_are, memory_bytes: int = 0) -> None:
         self._row_group_rows, self._at_hand = row_group_rows, at_hand
         spills = _spill_folder()
         self._remove_spills = weakref.finalize(self, shutil.rmtree, spills, ignore_errors=True)
-        self._database = duckdb.connect(config={**_MEMORY_ONLY, "temp_directory": spills})
+        config = {**_MEMORY_ONLY, "temp_directory": spills}
+        if memory_bytes:
+            config["memory_limit"] = f"{memory_bytes}B"
+        self._database = duckdb.connect(config=config)
         register(self._database)
         self._local = threading.local()
 
-    def fetch(self, query: Query) -> pa.Table:
-        """Run a query and return its rows as Arrow."""
-        with self._bound(query) as (cursor, text):
+    def fetch(self, query: Query, limit_seconds: float = 0) -> pa.Table:
+        """Run a query and return its rows as Arrow; past the limit, if there is one, it is interrupted."""
+        with self._bound(query) as (cursor, text), interrupted_after(limit_seconds, cursor):
             return plain(cursor.sql(text, params=dict(query.args) or None).to_arrow_table())
 
     @contextmanager
@@ -197,7 +201,8 @@ def _translate(error: duckdb.Error) -> Exception:
         hint = "check the values and the column's type"
         return InvalidRequest(f"a value does not fit: {text}", hint=hint, may_be_damage=damage)
     if isinstance(error, duckdb.OutOfMemoryException):
-        return Unavailable(f"out of memory: {text}", hint="free some memory or disk, read less, or use engine='spark'")
+        hint = "free some memory or disk, read less, or use engine='auto' or 'spark'"
+        return Unavailable(f"out of memory: {text}", hint=hint, limit="memory")
     if isinstance(error, (duckdb.IOException, duckdb.HTTPException)):
         return Unavailable(f"the data can't be read: {text}", hint="check that the object root can be reached")
     if isinstance(error, (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)):

@@ -150,9 +150,8 @@ class Table(Relation):
         rows = self._applied_rows() if engine.in_process and self._selection.is_whole else None
         if rows is not None:
             return rows.rename_columns([c.name for c in self._shown])
-        query = self._query(engine)
         with reading(self._ctx, self._state):
-            return engine.fetch(query)
+            return self._ctx.engines.fetch(engine, self._query, f"reading {self.name}")
 
     def _rows_at_hand(self) -> pa.Table | None:
         """All rows if the catalogue holds them whole, or those at some keys; None if it takes an engine."""
@@ -229,9 +228,13 @@ class Table(Relation):
         from anabranch.queries.scan import count_rows
 
         engine = self._ctx.engines.pick(self._work(), f"counting {self.name}")
-        query = count_rows(self._query(engine))
+
+        def counting(engine: Engine) -> Query:
+            return count_rows(self._query(engine))
+
         with reading(self._ctx, self._state):
-            return int(engine.fetch(query).column(0)[0].as_py())
+            found = self._ctx.engines.fetch(engine, counting, f"counting {self.name}")
+            return int(found.column(0)[0].as_py())
 
     def layout(self) -> list[dict[str, Any]]:
         """List the objects that a read of this table touches, as the catalogue knows them."""

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog.history import to_datetime
-from anabranch.errors import InvalidRequest, install_hint
+from anabranch.errors import InvalidRequest, Unavailable, install_hint
 from anabranch.model.names import named_args
 from anabranch.model.types import DataType
 from anabranch.plan.engine import Work
@@ -127,8 +127,12 @@ class Plan:
         with self.watched():
             if self.proven is None:
                 return self._from_spark()
+            engines = self.place.ctx.engines
             try:
-                return self.engine.fetch(self.query())
+                return engines.fetch_in_process(self.query())
+            except Unavailable as error:
+                spark = engines.instead_of_process(error, self.resolved.what)
+                return replace(self, engine=spark, proven=None)._from_spark()
             except InvalidRequest as error:
                 # DuckDB may compute a value before a filter drops its row, so only Spark's failure counts.
                 if not self.proven.may_fail and not self.proven.guards:
