@@ -54,6 +54,13 @@ def begin_job(cx: Connection, repository: RepositoryId, asked: Mapping[str, Any]
     return record_of(JobRecord, cx.execute(select(jobs).where(jobs.c.id == found)).one())
 
 
+def find_unfinished(cx: Connection, repository: RepositoryId, key: str) -> JobRecord | None:
+    """Find the newest record with a key that was not published."""
+    known = select(jobs).where(jobs.c.repository_id == repository, jobs.c.key == key, jobs.c.state != "published")
+    row = cx.execute(known.order_by(jobs.c.started_at.desc()).limit(1)).one_or_none()
+    return None if row is None else record_of(JobRecord, row)
+
+
 def end_job(cx: Connection, id_: str, ending: Ending, shards: Sequence[Mapping[str, Any]]) -> None:
     """Record how a job ended, and what became of each shard."""
     cx.execute(update(jobs).where(jobs.c.id == id_).values(**ending.values(cx)))

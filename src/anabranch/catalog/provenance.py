@@ -72,6 +72,40 @@ def merges_above(cx: Connection, commit: KnownCommit) -> list[tuple[str, Positio
     ]
 
 
+@dataclass(frozen=True)
+class RevertLink:
+    """A commit that reverts another one."""
+
+    reverted: str
+    by: str
+    position: Position
+    """Where the reverting commit is."""
+
+
+REVERT_MESSAGE = 'revert "'
+"""Begins the message of a revert, unless its author gave another."""
+
+
+def reverts_of(cx: Connection, repository: RepositoryId, hashes: Collection[str]) -> list[RevertLink]:
+    """Find the commits that revert some of these: made from one, by a revert, as its move or its message says.
+
+    Moves of branches are not copied along with commits, so in a clone the message alone tells.
+    """
+    c, p, m = t.commits.c, t.provenance.c, t.branch_moves.c
+    same = sa.and_(p.line_id == c.line_id, p.commit_index == c.commit_index)
+    moved = sa.and_(m.to_line == c.line_id, m.to_index == c.commit_index, m.verb == "revert")
+    by_move = sa.exists().where(m.repository_id == repository, moved)
+    is_revert = sa.or_(c.message.startswith(REVERT_MESSAGE, autoescape=True), by_move)
+    query = sa.select(p.commit_hash, c.hash, c.line_id, c.commit_index).select_from(t.commits.join(t.provenance, same))
+    found: list[RevertLink] = []
+    for part in _parts(hashes):
+        wanted = query.where(c.repository_id == repository, p.commit_hash.in_(part), is_revert)
+        for row in cx.execute(wanted):
+            place = Position(LineId(row.line_id), row.commit_index)
+            found.append(RevertLink(row.commit_hash, row.hash, place))
+    return found
+
+
 def origins_of(cx: Connection, hashes: Collection[str]) -> list[ProvenanceLink]:
     """What commits were made from, in the order in which each names it."""
     return list(_links(cx, hashes, _ORIGINS))

@@ -12,12 +12,12 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 from anabranch.catalog.jobs import JobRecord
-from anabranch.errors import AnabranchError, InvalidRequest, RunFailed, Unavailable
+from anabranch.errors import AnabranchError, InvalidRequest, MergeConflict, NotFound, RunFailed, Unavailable
 from anabranch.frames.input import key_names
 from anabranch.jobs import dealt, runner
 from anabranch.jobs.begun_here import forget_begun, note_begun
@@ -27,10 +27,11 @@ from anabranch.jobs.function_file import loaded_from_files
 from anabranch.jobs.inputs import Pin
 from anabranch.jobs.lease import only_one
 from anabranch.jobs.output import JobOutput, publish_output
-from anabranch.jobs.past_jobs import facts_of, last_commit, pins_of, to_remember
+from anabranch.jobs.past_jobs import facts_of, last_commit, own_commits, pins_of, to_remember
 from anabranch.jobs.request import JobRequest
 from anabranch.jobs.runner import ShardTask
-from anabranch.model.commits import Commit
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit, CommitHead
 from anabranch.model.facts import JOB
 from anabranch.objects import workplaces
 from anabranch.objects.workplaces import Workplace
@@ -66,6 +67,24 @@ class JobResult:
     files: int = 0
     id: str | None = None
     """Its id for `repo.find_job`; None if nothing ran."""
+    writes: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """The writes of the files that it made, by which they are told from those of others."""
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """What identifies a run of a job: equal ones take up each other's finished shards."""
+
+    key: str
+    code: str
+    pins: Mapping[str, dealt.Pinned]
+    base: Commit | None
+    """The commit from which an incremental job goes on."""
+
+    @property
+    def prefix(self) -> str:
+        """The name of its workplace; it depends on the base, so shards of other changes are not reused."""
+        return _hash(self.key, self.base.hash if self.base else "")[:32]
 
 
 @dataclass(frozen=True)
@@ -84,24 +103,55 @@ class Job:
         asked = self.asked
         pins = {n: dealt.pin(self.repo, i, asked.output, f"job {asked.name!r}") for n, i in asked.inputs.items()}
         code = code_hash(asked.function, asked.version)
-        key = _key(self.repo.name, asked, pins, code)
+        parent = self._parent()
+        key = _key(self.repo.name, asked, pins, code, parent)
         last = last_commit(self.repo, asked.output, name=asked.name)
         if last and _said(last, "key") == key and not force and resumed_key in (None, key):
             log.info("job %s: the same code read the same inputs for commit %s", asked.name, last.hash)
             self.repo.workbook.note_published(key, last.hash)
             return JobResult(asked.name, last, reused=True)
         base = self._base(last, code, pins)
-        record = self._begin(resumed_key or (_hash(key, time.time_ns()) if force else key), code, pins, base)
+        begun = _Begun(resumed_key or (self._forced_key(key) if force else key), code, pins, base)
+        parent = self._parent_of_begun(begun) or parent
+        record = self._begin(begun, parent, key)
         place = self.repo.workbook.place(record.prefix)
         place.remove_older(KEPT_SECONDS)
-        facts = facts_of(asked, key, code, record.id, pins)
-        return self._carry_out(record, place, pins, base, facts)
+        facts = facts_of(asked, key, code, record.id, pins, base)
+        return self._carry_out(record, place, begun, facts, parent.position)
 
-    def _begin(self, key: str, code: str, pins: Mapping[str, dealt.Pinned], base: Commit | None) -> JobRecord:
-        """Record that the job begins; its prefix depends on the base, so shards of other changes are not reused."""
-        asked, prefix = self.asked, _hash(key, base.hash if base else "")[:32]
-        known = {"name": asked.name, "key": key, "branch": asked.output, "prefix": prefix, "author": asked.author}
-        asks = {**known, "shard_count": asked.shards, **to_remember(asked, code, pins)}
+    def _forced_key(self, key: str) -> str:
+        """A key of its own, so that no finished shard is taken up: unless rules settle what stopped a forced run."""
+        if self.asked.rules:
+            stopped = self.repo.workbook.find_stopped_jobs(self.asked.name, MergeConflict.__name__)
+            for record in stopped:
+                if record.options.get("forced") == key:
+                    return record.key
+        return _hash(key, time.time_ns())
+
+    def _parent(self) -> CommitHead:
+        """The commit of the output that the job works from."""
+        return self.repo.workbook.find_parent(self.asked.output, self.asked.parent)
+
+    def _parent_of_begun(self, begun: _Begun) -> CommitHead | None:
+        """The parent of a run that some shards were finished in, if the output still has it."""
+        if self.asked.parent is not None or not self.repo.workbook.place(begun.prefix).winners():
+            return None
+        record = self.repo.workbook.find_unfinished_job(begun.key)
+        known = record and record.options.get("parent_commit")
+        if not known:
+            return None
+        try:
+            return self.repo.workbook.find_parent(self.asked.output, str(known))
+        except (InvalidRequest, NotFound):
+            return None  # The output was reset since.
+
+    def _begin(self, begun: _Begun, parent: CommitHead, key: str) -> JobRecord:
+        """Record that the job begins."""
+        asked = self.asked
+        known = {"name": asked.name, "key": begun.key, "branch": asked.output, "prefix": begun.prefix}
+        kept = to_remember(asked, begun.code, begun.pins)
+        kept["options"] |= {"parent_commit": parent.hash, **({"forced": key} if key != begun.key else {})}
+        asks = {**known, "author": asked.author, "shard_count": asked.shards, **kept}
         record = self.repo.workbook.begin_job(asks)
         note_begun(self.repo.workbook.store_id, record, asked.function)
         return record
@@ -110,12 +160,13 @@ class Job:
         self,
         record: JobRecord,
         place: Workplace,
-        pins: Mapping[str, dealt.Pinned],
-        base: Commit | None,
+        begun: _Begun,
         facts: Mapping[str, Any],
+        parent: Position,
     ) -> JobResult:
         """Run the unfinished shards and publish; record in the catalogue how it ended."""
         diary: list[dict[str, Any]] = []
+        pins, base = begun.pins, begun.base
         try:
             before = ShardAttempts(self._task(pins, place, base))
             try:
@@ -124,17 +175,18 @@ class Job:
                 after = before.again()
                 diary = after.diary()
             done = list(after.manifests.values())
-            output = JobOutput(self.repo, self.asked, place, record.id, facts, pins, replace_all=base is None)
-            made = publish_output(output, done)
+            output = JobOutput(self.repo, self.asked, place, record.id, facts, pins, parent, replace_all=base is None)
+            published = publish_output(output, done)
         except BaseException as error:
             self.repo.workbook.end_job(record, Ending.failed(error), diary)
             raise
-        self.repo.workbook.end_job(record, Ending("published", made.hash), diary)
+        self.repo.workbook.end_job(record, Ending("published", published.commit.hash), diary)
         forget_begun(self.repo.workbook.store_id, record)
         place.remove()
         ran = len(before.waiting)
         rows, files = sum(d["rows"] for d in done), sum(len(d["files"]) for d in done)
-        return JobResult(self.asked.name, made, False, ran, self.asked.shards - ran, rows, files, record.id)
+        counts = (ran, self.asked.shards - ran, rows, files)
+        return JobResult(self.asked.name, published.commit, False, *counts, record.id, published.writes)
 
     def _task(self, pins: Mapping[str, dealt.Pinned], place: Workplace, base: Commit | None) -> runner.ShardTask:
         """Deal the inputs; deterministic, so a rerun deals them as the failed run did."""
@@ -188,8 +240,19 @@ class Job:
         if last is None or not self.asked.incremental or _said(last, "code") != code:
             return None
         known = pins_of(last)
+        if not self._builds_on_what_is_there(last):
+            return None
         moved = [n for n in self._whole if n not in known or dealt.identity(known[n]) != dealt.identity(pins[n])]
         return None if moved else last
+
+    def _builds_on_what_is_there(self, last: Commit) -> bool:
+        """Whether no commit that an incremental run went on from was reverted."""
+        own = own_commits(self.repo, self.asked.output, name=self.asked.name)
+        before = {c.hash: c.said.get("base") for c in own}
+        at: str | None = last.hash
+        while at in before:
+            at = before[at]
+        return at is None
 
     def _run_shards(self, attempts: ShardAttempts) -> None:
         """Run the shards that no attempt has finished yet."""
@@ -264,11 +327,15 @@ def make_job(
     return Job(repo, JobRequest(function, title, dealt.read_inputs(inputs), output or repo.default_branch, **own))
 
 
-def _key(repository: str, asked: JobRequest, pins: Mapping[str, dealt.Pinned], code: str) -> str:
+def _key(repository: str, asked: JobRequest, pins: Mapping[str, dealt.Pinned], code: str, parent: CommitHead) -> str:
     """A hash that is equal if a job would make the same output again."""
     read = {name: [*dealt.identity(p), *(["whole"] * asked.inputs[name].whole)] for name, p in sorted(pins.items())}
     described = [asked.name, code, dict(asked.params), read, asked.shards, astuple(asked.shard_by)]
     described += [asked.table, asked.key, asked.incremental]
+    if asked.mode != "own" or asked.mode_of_files != "own":
+        described.append({"mode": asked.mode, "files": asked.mode_of_files})
+    if asked.parent is not None:
+        described.append({"parent": parent.hash})
     return hashlib.sha256(json.dumps([repository, asked.output, *described], sort_keys=True).encode()).hexdigest()
 
 

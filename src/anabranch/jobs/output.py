@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, RunFailed
 from anabranch.jobs.dealt import Pinned
-from anabranch.jobs.past_jobs import last_commit
 from anabranch.jobs.request import JobRequest
+from anabranch.model.facts import JOB
+from anabranch.repo.branches.own_commits import Mark
+from anabranch.repo.merge.publish_made import (
+    MadeContent,
+    MadeRequest,
+    MadeWords,
+    Mode,
+    Writer,
+    overwrite_rows,
+    publish_made,
+)
 
 if TYPE_CHECKING:
+    from anabranch.model.clock import Position
     from anabranch.model.commits import Commit
     from anabranch.objects.workplaces import Workplace
     from anabranch.repo.commit.transaction import Transaction
     from anabranch.repo.repository import Repository
 
 Manifests = Sequence[Mapping[str, Any]]
-
-
-_RETRIES = 10
-
-
-class _IsPublished(Exception):
-    """The branch has this job's commit already."""
 
 
 @dataclass(frozen=True)
@@ -39,39 +44,104 @@ class JobOutput:
     job_id: str
     facts: Mapping[str, Any]
     pins: Mapping[str, Pinned]
+    parent: Position
+    """The commit of the output that the job works from."""
     replace_all: bool
     """Whether the shards made all of the output, not only what is new."""
 
 
-def publish_output(output: JobOutput, done: Manifests) -> Commit:
-    """Commit the rows and files of all shards.
+@dataclass(frozen=True)
+class MadeByShards(MadeContent):
+    """What the shards of a job made: files in their workplace, read when they are written."""
 
-    The branch is searched for the job's own commit only after this commit has begun, and a strict commit fails if
-    anybody wrote the table since: of two drivers of one job, one publishes, and the other finds what it published.
-    """
-    repo, asked, place, replace_all = output.repo, output.asked, output.place, output.replace_all
-    origins = {name: f"{p.repository}@{p.commit}" for name, p in output.pins.items()}
-    rows, files = _rows(asked, place, done), _files(asked, done)
-    if asked.keep_shards:
-        _keep(repo, asked, place, done)
+    asked: JobRequest
+    place: Workplace
+    done: Manifests
+    is_all: bool
+    """Whether it is all of the job's output, not only what is new."""
+    writes: set[str] = field(default_factory=set, compare=False)
+    """The writes of its files."""
 
-    def write(tx: Transaction) -> None:
-        if last_commit(repo, asked.output, id=output.job_id) is not None:
-            raise _IsPublished
+    @property
+    def table(self) -> str | None:  # type: ignore[override]
+        return self.asked.table
+
+    @property
+    def row_mode(self) -> Mode:  # type: ignore[override]
+        return self.asked.mode
+
+    @property
+    def file_mode(self) -> Mode:  # type: ignore[override]
+        return self.asked.mode_of_files
+
+    @property
+    def keeps_rest(self) -> bool:  # type: ignore[override]
+        return not self.is_all
+
+    @property
+    def paths(self) -> Collection[str]:
+        return self._files.keys()
+
+    @cached_property
+    def rows(self) -> pa.Table | None:
+        """The rows of all shards; in a folder they are memory-mapped, so read only when used."""
+        return _rows(self.asked, self.place, self.done)
+
+    @cached_property
+    def _files(self) -> FileParts:
+        return _files(self.asked, self.done)
+
+    def write_rows(self, tx: Transaction) -> None:
+        table, rows = self.asked.table, self.rows
         if rows is not None:
-            _write_rows(tx, asked, rows, replace_all=replace_all)
-        elif replace_all and _has_table(tx, asked):
-            tx.table(str(asked.table)).delete()
-        _write_files(tx, place, files, replace_all=replace_all)
+            _write_rows(tx, self.asked, rows, replace_all=self.is_all)
+        elif table is not None and self.is_all and self.row_mode != "append" and _has_table(tx, self.asked):
+            tx.table(table).delete()
 
+    def write_files(self, tx: Transaction, before: Collection[str]) -> None:
+        if self.is_all and self.file_mode == "own":
+            tx.files.remove_all(path for path in before if path not in self._files)
+        _write_files(tx, self.place, self._files, self._written_as)
+        self.writes.clear()
+        self.writes.update(tx.files.writes if self._files else ())
+
+    def _written_as(self, verb: str) -> str:
+        """How a file that shards put, or appended to, is written on top of what was made before."""
+        if self.file_mode == "replace":
+            return "put"
+        anew = verb == "append" and self.is_all and self.file_mode == "own"
+        return "append_anew" if anew else verb
+
+
+@dataclass(frozen=True)
+class PublishedOutput:
+    """The commit of a job, and the writes of its files."""
+
+    commit: Commit
+    writes: frozenset[str]
+
+
+def publish_output(output: JobOutput, done: Manifests) -> PublishedOutput:
+    """Merge the rows and files of all shards into the branch, as one commit.
+
+    The branch is searched for the job's own commit after each attempt has begun: of two drivers of one job, one
+    publishes, and the other finds what it published.
+    """
+    repo, asked = output.repo, output.asked
+    made = MadeByShards(asked, output.place, done, output.replace_all)
+    _ = made.paths  # Refuses what shards made twice before anything is written.
+    origins = {name: f"{p.repository}@{p.commit}" for name, p in output.pins.items()}
     message = f"job {asked.name}, {len(done)} shard{'' if len(done) == 1 else 's'}"
-    said: dict[str, Any] = {"author": asked.author, "provenance": origins, "facts": output.facts}
-    try:
-        made = repo.commit(asked.output, message, strict=True, allow_empty=True, retry=_RETRIES, **said)(write)
-    except _IsPublished:
-        made = last_commit(repo, asked.output, id=output.job_id)
-    assert made is not None
-    return made
+    words = MadeWords(message, asked.author, origins, output.facts)
+    marks = (Mark(JOB, lambda said: said.get("name") == asked.name), *asked.also_own)
+    own = Writer(marks, lambda c: JOB.is_value(JOB.name, c.said) and c.said.get("id") == output.job_id)
+    if asked.keep_shards:
+        _keep(repo, asked, output.place, done)
+    side = f"{asked.output}.job-{output.job_id}"
+    what = f"job {asked.name!r}"
+    request = MadeRequest(asked.output, what, made, own, words, output.parent, side, asked.rules)
+    commit = publish_made(repo.workbook.ctx, request)
+    return PublishedOutput(commit, frozenset(made.writes))
 
 
 def _rows(asked: JobRequest, place: Workplace, done: Manifests) -> pa.Table | None:
@@ -99,8 +169,10 @@ def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, replace_a
     assert asked.table is not None
     if not _has_table(tx, asked):
         tx.create_table(asked.table, rows, key=list(asked.key) or None)
+    elif asked.mode == "append":
+        tx.table(asked.table).insert(rows)
     elif replace_all:
-        tx.table(asked.table).overwrite(rows)
+        overwrite_rows(tx, asked.table, rows)
     elif asked.key:
         tx.table(asked.table).upsert(rows)
     else:
@@ -116,14 +188,16 @@ FileParts = Mapping[str, list[tuple[str, str]]]
 _FILES_AT_ONCE = 64
 
 
-def _write_files(tx: Transaction, place: Workplace, files: FileParts, *, replace_all: bool) -> None:
-    """Assemble each file from its parts."""
+def _write_files(
+    tx: Transaction, place: Workplace, files: FileParts, written_as: Callable[[str], str] = lambda verb: verb
+) -> None:
+    """Assemble each file from its parts; it is written by the method of this name."""
     listed = list(files.items())
     for start in range(0, len(listed), _FILES_AT_ONCE):
         some = listed[start : start + _FILES_AT_ONCE]
         contents = iter(place.read([name for _, parts in some for _, name in parts]))
         for path, parts in some:
-            write = tx.files.put if replace_all or parts[0][0] == "put" else tx.files.append
+            write = getattr(tx.files, written_as(parts[0][0]))
             write(path, b"".join(next(contents) for _ in parts))
 
 
@@ -157,4 +231,4 @@ def _keep(repo: Repository, asked: JobRequest, place: Workplace, done: Manifests
             rows = _rows(asked, place, [d])
             if rows is not None:
                 _write_rows(tx, asked, rows, replace_all=False)
-            _write_files(tx, place, _files(asked, [d]), replace_all=False)
+            _write_files(tx, place, _files(asked, [d]))

@@ -17,21 +17,30 @@ from anabranch.jobs.request import JobRequest
 from anabranch.model.commits import Commit
 from anabranch.model.facts import JOB
 from anabranch.plan.shards import ShardBy
+from anabranch.repo.branches.own_commits import Mark, OwnCommit
 from anabranch.repo.repository import Repository
 
 
 def last_commit(repo: Repository, branch: str, **told: str) -> Commit | None:
-    """The newest commit of a job on a branch, told by the job's name, or by its id, however its driver ended."""
-    found = (hash_ for hash_, said in repo.workbook.facts(JOB, branch) if told.items() <= said.items())
-    newest = next(found, None)
-    return repo.show(newest) if newest else None
+    """The newest commit of a job among a branch's first parents that was not reverted, by the job's name or id."""
+    found = own_commits(repo, branch, **told)
+    return repo.show(found[-1].hash) if found else None
 
 
-def facts_of(asked: JobRequest, key: str, code: str, job_id: str, pins: Mapping[str, Pinned]) -> dict[str, Any]:
+def own_commits(repo: Repository, branch: str, **told: str) -> list[OwnCommit]:
+    """The commits of a job among a branch's first parents, oldest first, without those that were reverted."""
+    return repo.workbook.own_commits(branch, [Mark(JOB, lambda said: told.items() <= said.items())])
+
+
+def facts_of(
+    asked: JobRequest, key: str, code: str, job_id: str, pins: Mapping[str, Pinned], base: Commit | None
+) -> dict[str, Any]:
     """The facts of a job's commit."""
     read = {name: as_document(p) for name, p in pins.items()}
     said = {"name": asked.name, "key": key, "code": code, "id": job_id, "shards": asked.shards}
-    return JOB.facts({**said, "inputs": read})
+    modes = {name: getattr(asked, name) for name in ("mode", "file_mode") if getattr(asked, name) not in ("own", None)}
+    since = {"base": base.hash} if base else {}
+    return JOB.facts({**said, **modes, **since, "inputs": read})
 
 
 def as_document(pinned: Pinned) -> dict[str, Any]:
@@ -53,13 +62,15 @@ def _pinned(said: Mapping[str, Any]) -> Pinned:
 
 
 _KEPT = ("table", "key", "shards", "params", "version", "incremental", "keep_shards", "local", "author")
+_KEPT_LATER = ("mode", "file_mode", "parent")
+"""Options that records of earlier versions do not have."""
 
 
 def to_remember(asked: JobRequest, code: str, pins: Mapping[str, Pinned]) -> dict[str, Any]:
     """What the catalogue keeps of a job, by name."""
     by = [asked.shard_by.files, asked.shard_by.rows, asked.shard_by.column]
     schema = None if asked.schema is None else base64.b64encode(asked.schema.serialize()).decode()
-    options = {name: getattr(asked, name) for name in _KEPT}
+    options = {name: getattr(asked, name) for name in (*_KEPT, *_KEPT_LATER)}
     where = {"function": place_of(asked.function), "code": code, "shard_by": by, "schema": schema}
     inputs = {name: _input(asked.inputs[name], pinned) for name, pinned in pins.items()}
     return {"options": {**options, "params": dict(asked.params), **where}, "inputs": inputs}
@@ -76,6 +87,7 @@ def _input(given: JobInput, pinned: Pinned) -> dict[str, Any]:
 def request_of(record: JobRecord, function: Any) -> JobRequest:
     """The original request, with each input at the commit that it was read at."""
     options = {name: record.options[name] for name in _KEPT}
+    options |= {name: record.options[name] for name in _KEPT_LATER if name in record.options}
     files, rows, column = record.options["shard_by"]
     schema = record.options["schema"]
     return JobRequest(

@@ -6,7 +6,8 @@ began; never from the file that the catalogue names.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,13 @@ from anabranch.jobs.past_jobs import last_commit, request_of
 from anabranch.repo.repository import Repository
 
 
-def resume_job(repo: Repository, which: str, function: Callable[..., Any] | str | None = None) -> JobResult:
-    """Run the unfinished shards of a job and publish it; if it was published already, return that commit."""
+def resume_job(
+    repo: Repository,
+    which: str,
+    function: Callable[..., Any] | str | None = None,
+    rules: Mapping[str, str] | None = None,
+) -> JobResult:
+    """Run the unfinished shards of a job and publish it under these rules, or return the commit that it has already."""
     record = repo.workbook.find_job(which)
     done = last_commit(repo, record.branch, id=record.id)
     if done is not None:
@@ -30,7 +36,7 @@ def resume_job(repo: Repository, which: str, function: Callable[..., Any] | str 
     if record.state == "published":
         message = f"job {record.id} ({record.name}) was published, and {record.branch!r} does not show it any more"
         raise InvalidRequest(message, hint="make the job again: it is run as if new")
-    asked = request_of(record, _own_function(repo, record, function))
+    asked = replace(request_of(record, _own_function(repo, record, function)), rules=rules or {})
     if code_hash(asked.function, asked.version) != record.options.get("code"):
         message = f"the code of job {record.id} ({record.name}) changed since it began"
         raise InvalidRequest(message, hint="make the job again: what other code made is not mixed with what this makes")

@@ -255,7 +255,7 @@ def run_job(state: RunState, dataset: Dataset, author: str | None) -> Mapping[st
     inputs: dict[str, JobInput] = {**tables, **files}
     dealt = {name: getattr(how, name) for name in ("shards", "shard_by", "params", "local")}
     what = (dataset.function, dataset.name, inputs, state.branch, dataset.name, dataset.key)
-    asked = JobRequest(*what, version=dataset.version, author=author, **dealt)
+    asked = JobRequest(*what, version=dataset.version, author=author, mode="replace", **dealt)
     done = Job(state.repo, asked).run(force=True)
     return {"rows": done.rows, "files": done.files}
 

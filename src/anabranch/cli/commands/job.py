@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from anabranch.cli.options import CommandGroup
+from anabranch.cli.options import CommandGroup, rules
 from anabranch.cli.output.tables import Heading, drawn, print_table
 from anabranch.cli.output.text import clean, emit, local, number, paint, show_lines
 from anabranch.cli.session import Session
@@ -100,12 +100,19 @@ def logs(session: Session, job: str) -> None:
 @command.command("resume")
 @_job
 @click.argument("function", metavar="[FILE.py:FUNCTION]", required=False)
-def resume(session: Session, job: str, function: str | None) -> None:
+@click.option(
+    "--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide conflicts by a rule."
+)
+def resume(session: Session, job: str, function: str | None, rule: dict[str, str]) -> None:
     """Go on with a job that failed or was interrupted: shards that are finished are not run again.
 
     \b
     $ ana job resume words
     $ ana job resume words jobs/words.py:words
+    $ ana job resume words --rule words.count=theirs --rule 'files:logs/**=ours'
+
+    Where a job could not be merged with what others changed in its output, rules decide: ours is the output, theirs
+    the job.
 
     Its function is read from the file that it was in, if the job began on this machine. For one that began elsewhere
     name the file and the function: what a store names is not run. Code that changed since is refused.
@@ -113,7 +120,7 @@ def resume(session: Session, job: str, function: str | None) -> None:
     JSON: id, name, commit, reused, shards, resumed, rows, files.
     """
     with session.progress(f"resuming {job}"):
-        done = session.repo.resume_job(job, function=function)
+        done = session.repo.resume_job(job, function=function, rules=rule)
     counts = {"shards": done.shards, "resumed": done.resumed, "rows": done.rows, "files": done.files}
     if session.told({"id": done.id, "name": done.name, "commit": done.commit.hash, "reused": done.reused, **counts}):
         return

@@ -63,6 +63,33 @@ def merge_file(
     return _described(base, ours, theirs, ours._replace(blocks=refs), rule)
 
 
+def merge_parts(base: FileRow | None, ours: FileRow | None, theirs: FileRow | None) -> MergedFile | None:
+    """Merge a file of which theirs owns parts that it appended: the base's are cut, and theirs' follow.
+
+    None if theirs is not made of appended parts alone, or ours has lost the base's: then it is merged as a whole.
+    """
+    if not all(_is_appended(row) for row in (base, theirs) if row is not None):
+        return None
+    old, new = (row.blocks if row else () for row in (base, theirs))
+    mine = ours.blocks if ours else ()
+    if not {r.key for r in old}.issubset(r.key for r in mine):
+        return None
+    if ours is None:
+        return MergedFile(theirs)
+    cut = {r.key for r in old} - {r.key for r in new}
+    known = {r.key for r in mine}
+    refs = (*(r for r in mine if r.key not in cut), *(r for r in new if r.key not in known))
+    if not refs:
+        return MergedFile(None)
+    written_at = max(ours.written_at, theirs.written_at) if theirs else ours.written_at
+    merged = ours._replace(blocks=refs, written_at=written_at, sha256=None if refs != mine else ours.sha256)
+    return MergedFile(_sized(merged))
+
+
+def _is_appended(row: FileRow) -> bool:
+    return bool(row.name) and all(ref.write.startswith("a") for ref in row.blocks)
+
+
 def merge_in_order(
     base: FileRow | None, ours: FileRow | None, sources: Iterable[FileRow | None], rule: FileRule
 ) -> MergedFile:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import history, jobs, leases, provenance, runs
 from anabranch.catalog.leases import Ending
+from anabranch.errors import InvalidRequest
 from anabranch.model.facts import OwnFact
 from anabranch.objects.workplaces import Workplace
 from anabranch.plan.history import is_ancestor
 from anabranch.repo.branches import jobs as past_jobs
-from anabranch.repo.branches.refs import resolve
+from anabranch.repo.branches.own_commits import Mark, OwnCommit, find_own_commits
+from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
 
 if TYPE_CHECKING:
     from anabranch.catalog.jobs import JobRecord
     from anabranch.catalog.runs import RunRecord
+    from anabranch.model.commits import CommitHead
 
 __all__ = ["Ending", "Workbook", "Workplace"]
 
@@ -36,6 +39,21 @@ class Workbook:
     def facts(self, fact: OwnFact, at: str | None) -> list[tuple[str, Any]]:
         """List the commits reachable from a ref that carry one of our facts, newest first, with its value."""
         return find_facts(self.ctx, fact, at)
+
+    def own_commits(self, at: str | None, marks: Sequence[Mark]) -> list[OwnCommit]:
+        """List a writer's commits among the first parents of a ref, oldest first, without those that were reverted."""
+        with self.ctx.catalog.read() as cx:
+            return find_own_commits(self.ctx, cx, resolve(self.ctx, cx, at), marks)
+
+    def find_parent(self, branch: str, parent: str | None) -> CommitHead:
+        """Find the commit that a job works from: the branch's head, or one that the branch contains."""
+        with self.ctx.catalog.read() as cx:
+            head = need_branch(self.ctx, cx, branch).position
+            found = head if parent is None else resolve(self.ctx, cx, parent)
+            if not is_ancestor(history.Lines(cx), found, head):
+                hint = "name a commit that the branch has, or leave parent= out for its head"
+                raise InvalidRequest(f"branch {branch!r} does not contain parent={parent!r}", hint=hint)
+            return history.known_head(cx, found)
 
     def place(self, name: str) -> Workplace:
         """A place beside the objects that executors can reach."""
@@ -75,6 +93,17 @@ class Workbook:
     def find_job(self, which: str) -> JobRecord:
         """Find a job by its id, a prefix of it, or its name."""
         return past_jobs.find_record(self.ctx, which)
+
+    def find_unfinished_job(self, key: str) -> JobRecord | None:
+        """Find the newest record of a job with this key that was not published."""
+        with self.ctx.catalog.read() as cx:
+            return jobs.find_unfinished(cx, self.ctx.record.id, key)
+
+    def find_stopped_jobs(self, name: str, error: str) -> list[JobRecord]:
+        """List the jobs of a name that an error of this kind stopped, newest first."""
+        with self.ctx.catalog.read() as cx:
+            found = jobs.list_jobs(cx, self.ctx.record.id, name)
+        return [r for r in found if r.state == "failed" and (r.error or {}).get("kind") == error]
 
     def take_lease(self, name: str, holder: str, seconds: int) -> str | None:
         """Take or renew a lease; return the holder if someone else has it and is alive."""

@@ -75,6 +75,11 @@ class BlockWriter:
         """The write id that references of a put carry."""
         return self._writes["p"]
 
+    @property
+    def writes(self) -> frozenset[str]:
+        """The write ids that references of this transaction carry."""
+        return frozenset(self._writes.values())
+
     def _placed(self, block: bytes, digest: bytes) -> Place:
         """Where a block of this transaction is; it is stored if it is not there yet."""
         place = self._known.get(digest)

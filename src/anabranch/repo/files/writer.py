@@ -103,6 +103,28 @@ class FilesWriter(FileTree):
             refs, _ = self._blocks_out.write(stream, "a", split_path(path)[1], None)
         self._change(path, FileChange(False, refs, None, now()))
 
+    @property
+    def writes(self) -> frozenset[str]:
+        """The writes that files of this commit carry: of puts, and of appends."""
+        return self._blocks_out.writes
+
+    def append_anew(self, path: str, content: Content) -> None:
+        """Make a file of one append, whatever was there; a file that has these bytes already stays as it is."""
+        path = check_path(path)
+        with _opened(content) as stream:
+            refs, digest = self._blocks_out.write(stream, "a", split_path(path)[1], None)
+        self._change(path, FileChange(True, refs, digest, now()))
+
+    def remove_all(self, paths: Iterable[str]) -> None:
+        """Delete files, as far as they are there."""
+        for path in paths:
+            self._change(path, GONE)
+
+    def restore(self, row: FileRow) -> None:
+        """Give a file the blocks and attributes of an earlier version."""
+        said = (row.mode, row.media_type, row.properties)
+        self._change(row.path, FileChange(True, row.blocks, row.sha256, row.written_at, *said, size=row.size))
+
     def put_all(
         self, folder: str, source: str | os.PathLike[str], *, progress: Callable[[int], None] | None = None
     ) -> int:
@@ -176,7 +198,7 @@ class FilesWriter(FileTree):
         folder = check_folder(path)
         row = self._get(folder) if folder and not path.endswith("/") else None
         if row is not None:
-            self._change(row.path, _GONE)
+            self._change(row.path, GONE)
             return 1
         found = self.rows_below(folder)
         if not found:
@@ -185,7 +207,7 @@ class FilesWriter(FileTree):
             hint = "recursive=True deletes it with all of them"
             raise InvalidRequest(f"{path!r} is a folder with {len(found)} files in it", hint=hint, path=path)
         for row in found:
-            self._change(row.address, _GONE)
+            self._change(row.address, GONE)
         return len([row for row in found if row.name])
 
     def copy(self, source: str, target: str) -> int:
@@ -201,7 +223,7 @@ class FilesWriter(FileTree):
         pairs = list(self._pairs(source, target))
         for row, path in pairs:
             kept = FileChange(True, row.blocks, row.sha256, row.written_at, *_described(row), size=row.size)
-            self._change(row.address, _GONE)
+            self._change(row.address, GONE)
             self._change(path, kept)
         return len([row for row, _ in pairs if row.name])
 
@@ -278,7 +300,8 @@ class FilesWriter(FileTree):
         return self._blocks.leaves(row.blocks, path) if row else ()
 
 
-_GONE = FileChange(True, None, None, datetime.fromtimestamp(0, UTC))
+GONE = FileChange(True, None, None, datetime.fromtimestamp(0, UTC))
+"""The change that deletes a file."""
 
 
 def _described(row: FileRow) -> tuple[int | None, str | None, str | None]:

@@ -24,7 +24,7 @@ from anabranch.repo.merge import constraints
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.merge.earlier_rows import EarlierRows
 from anabranch.repo.merge.file_clashes import file_clashes, with_drops
-from anabranch.repo.merge.file_level import FileMergeRequest, merge_file_rows
+from anabranch.repo.merge.file_level import FileForm, FileMergeRequest, merge_file_rows
 from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.real_updates import Things, with_real_updates
 from anabranch.repo.merge.row_sides import MergedRows, Sides, read_sides, shows_again
@@ -50,6 +50,8 @@ class How:
     """Carry on past conflicts as if ours were taken, to preview the result."""
     earlier: EarlierRows = field(default_factory=EarlierRows)
     """Rows merged by earlier attempts."""
+    file_form: FileForm = "whole"
+    """How theirs writes files."""
 
 
 @dataclass
@@ -282,7 +284,7 @@ class _Merging:
             return found
         if table.draft.kind == "files":
             packs = {o.stored.id: o.stored for t in self.target.draft.things.values() for o in packs_of(t)}
-            asked = FileMergeRequest(self.how.rules, settled, packs, goes_on)
+            asked = FileMergeRequest(self.how.rules, settled, packs, goes_on, self.how.file_form)
             merged = merge_file_rows(self.ctx, sides, table.schema, asked)
         else:
             merged = merge_rows(self.ctx, sides, table.schema, table.policy, settled, go_on=goes_on)

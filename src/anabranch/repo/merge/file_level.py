@@ -9,7 +9,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from anabranch.model.files import BLOCKS, GIVEN, BlockRef, FileRow
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import NewObject, StoredObject
 from anabranch.model.schema import Schema
-from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, rule_for
+from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, merge_parts, rule_for
 from anabranch.plan.merge.rules import EVERYWHERE, RowPolicy
 from anabranch.plan.refs_forest import added_since
 from anabranch.queries import three_way
@@ -34,6 +34,13 @@ from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.row_sides import MergedRows, Sides
 
 _POLICY = RowPolicy("row")
+_SETTLING = ("ours", "theirs", "newest", "concat")
+"""The rules that settle two different contents of one new path."""
+
+
+FileForm = Literal["whole", "parts", "new"]
+"""How theirs writes files. `whole`: as anybody. `parts`: it owns the parts that it appended, and no others.
+`new`: as `parts`, and a file that it puts must not be there yet, even with equal bytes."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ class FileMergeRequest:
     packs: Mapping[ObjectId, StoredObject]
     """Packs of the draft, which no commit names yet."""
     go_on: bool
+    form: FileForm = "whole"
 
 
 def merge_file_rows(ctx: Context, sides: Sides, schema: Schema, asked: FileMergeRequest) -> MergedRows:
@@ -56,7 +64,8 @@ def merge_file_rows(ctx: Context, sides: Sides, schema: Schema, asked: FileMerge
     if merged.conflicts is None or merged.decision is None:
         return _with_packs(ctx, merged, writer)
     reader = BlockReader(ctx, asked.packs, sides.pending)
-    level = _FileLevel(sides, merged.decision, rules_of(asked.rules), reader, writer, FileMoves(ctx, sides, reader))
+    rules, moves = rules_of(asked.rules), FileMoves(ctx, sides, reader)
+    level = _FileLevel(sides, merged.decision, rules, reader, writer, moves, form=asked.form)
     decided = level.run(merged.conflicts)
     known = [settled.cast(decided.schema)] if settled is not None and settled.num_rows else []
     try:
@@ -131,6 +140,7 @@ class _FileLevel:
     moves: FileMoves = field(repr=False)
     followed: dict[str, list[_Appended]] = field(default_factory=dict)
     """By the path a file was moved to: what to append there."""
+    form: FileForm = "whole"
 
     def run(self, conflicts: pa.Table) -> pa.Table:
         """Decide rows that both sides touched; those left in conflict get a kind of file conflict."""
@@ -146,10 +156,23 @@ class _FileLevel:
         sure = not (self.decision.has_unknown and row[three_way.unknown_of(BLOCKS)])
         path = next(r.path for r in stored if r is not None)
         rule, others = rule_for(self.rules, path), (self.reader.taken_apart(base), self.reader.taken_apart(theirs))
-        merged = merge_file(others[0], apart, others[1], rule, self._read, sure=sure)
+        merged = self._merged((others[0], apart, others[1]), rule, sure=sure)
         if merged.conflict and (ours is None or theirs is None):
             merged = self._with_move(row, merged, others[0], apart or others[1], rule)
         self._settle(row, self._stored(merged, ours, apart), merged)
+
+    def _merged(
+        self, rows: tuple[FileRow | None, FileRow | None, FileRow | None], rule: FileRule, *, sure: bool
+    ) -> MergedFile:
+        """Merge one path, with its lists of blocks expanded."""
+        base, ours, theirs = rows
+        if self.form != "whole":
+            merged = merge_parts(base, ours, theirs)
+            if merged is not None:
+                return merged
+        if self.form == "new" and base is None and ours is not None and rule not in _SETTLING:
+            return MergedFile(ours, "create/create")
+        return merge_file(base, ours, theirs, rule, self._read, sure=sure)
 
     # --- files that one side moved ---
 

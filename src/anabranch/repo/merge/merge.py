@@ -78,7 +78,7 @@ def work_out(
     """Merge the sources into the target's draft, in the order given."""
     merged = Merged(target, (target.parent,))
     try:
-        _check_rules(ctx, target, sources, how)
+        check_rules(ctx, target, sources, how)
         _merge_all(ctx, merged, sources, how, stop_at_conflicts)
         if merged.conflicts and stop_at_conflicts:
             return merged  # nobody publishes it
@@ -116,7 +116,7 @@ def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: H
             break
 
 
-def _check_rules(ctx: Context, target: Target, sources: Sequence[Position], how: How) -> None:
+def check_rules(ctx: Context, target: Target, sources: Sequence[Position], how: How) -> None:
     """Refuse rules that name a table or column on no side."""
     if all(name == EVERYWHERE or name.startswith(PREFIX) for name in how.rules):
         read_rules(how.rules, [])

@@ -31,7 +31,7 @@ class UpkeepVerbs(OpenedRepository):
         """Make a job: a function over shards of its inputs, run on Spark's executors with `.run()`.
 
         Options: `table=` and `key=` for the rows it returns, `schema=`, `shards=`, `shard_by=`, `params=`, `version=`,
-        `incremental=`, `keep_shards=`, `author=`.
+        `incremental=`, `mode=`, `parent=`, `rules=`, `keep_shards=`, `local=`, `author=`; see docs/jobs.md.
         """
         from anabranch.repo.verbs.above import verb
 
@@ -70,15 +70,21 @@ class UpkeepVerbs(OpenedRepository):
 
         return find_job(self._ctx, job)
 
-    def resume_job(self, job: str, *, function: Callable[..., Any] | str | None = None) -> Any:
+    def resume_job(
+        self,
+        job: str,
+        *,
+        function: Callable[..., Any] | str | None = None,
+        rules: Mapping[str, str] | None = None,
+    ) -> Any:
         """Resume a job that failed or was interrupted, by the code that this machine noted when it began.
 
         For a job that began elsewhere, give the function, or a text `FILE.py:FUNCTION`: no code is run on the word of a
-        store.
+        store. `rules` decide what it and others changed differently, as in a merge; theirs is the job.
         """
         from anabranch.repo.verbs.above import verb
 
-        return verb("resume_job")(self, job, function)
+        return verb("resume_job")(self, job, function, rules)
 
     def remove_job(self, job: str) -> dict[str, Any]:
         """Forget a job and remove what its shards left behind; what it published stays."""
