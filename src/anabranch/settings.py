@@ -166,6 +166,10 @@ LINE_GAP_COMMITS = 8
 """Commits of a line that are at most this far apart are read as one stretch."""
 FILE_BUSY_TIMEOUT_SECONDS = 30
 """How long to wait for a catalogue in a file while another process writes it."""
+SPARE_ROOM_BYTES = 512 * 1024
+"""Room that is kept beside a catalogue in a file, for gc to begin with when the disk is full."""
+FULL_DISK_BYTES = 64 * 1024
+"""A disk with less room than this is full: SQLite takes 32 KB to open a catalogue."""
 FREE_PAGES_SHARE = 8
 """An SQLite file is compacted once at least one in this many pages is free."""
 CLOCK_ERROR_LIMIT_MICROS = 5 * 60 * 1_000_000
@@ -204,6 +208,8 @@ PLAIN_WRITE_LIMIT_BYTES = 64 * 1024
 """Rows up to this size are written without zstd and dictionaries."""
 ENCODING_SAMPLE_ROWS = 1024
 """Rows sampled to choose a column's encoding."""
+COLLECTED_VIEWS_ON_FULL_DISK = 64
+"""Views and objects that gc removes at a time while there is hardly any room."""
 COLLECTED_AT_ONCE = 1000
 """Objects that gc removes per transaction."""
 TOKEN_SECONDS = 60

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 _SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
     sqlite3.SQLITE_BUSY: (Unavailable, "is locked by another writer", "try again in a moment"),
     sqlite3.SQLITE_LOCKED: (Unavailable, "is locked by another writer", "try again in a moment"),
-    sqlite3.SQLITE_FULL: (Unavailable, "has no room: the disk is full", "free some space; nothing was changed"),
+    sqlite3.SQLITE_FULL: (
+        Unavailable,
+        "has no room: the disk is full",
+        "free some space (`ana gc`); nothing was changed",
+    ),
     sqlite3.SQLITE_READONLY: (Unavailable, "can't be written", "check the permissions of the file and its folder"),
     sqlite3.SQLITE_CANTOPEN: (Unavailable, "can't be opened", "check that the folder exists and its permissions"),
     sqlite3.SQLITE_IOERR: (Unavailable, "can't be read or written", "check the disk"),
@@ -51,12 +55,17 @@ MISSHAPEN = (
 NOT_OURS = "is it a store of Anabranch's?"
 
 
-def translate_sqlite(error: sqlite3.Error, described: str) -> AnabranchError | None:
+_FAILS_IF_FULL = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+"""Errors that SQLite may give where the disk is full, and others."""
+
+
+def translate_sqlite(error: sqlite3.Error, described: str, *, on_full_disk: bool = False) -> AnabranchError | None:
     """Translate an SQLite error, if its code tells what it is."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _SQLITE_KINDS:
-        kind, what, hint = _SQLITE_KINDS[code & 0xFF]
-        return kind(f"the catalogue {described} {what}", hint=hint)
+        known = sqlite3.SQLITE_FULL if on_full_disk and code & 0xFF in _FAILS_IF_FULL else code & 0xFF
+        kind, what, hint = _SQLITE_KINDS[known]
+        return kind(f"the catalogue {described} {what}", hint=hint, is_full=known == sqlite3.SQLITE_FULL)
     if code == sqlite3.SQLITE_ERROR:
         return Corrupt(f"the catalogue {described} refused a statement: {error}", hint=NOT_OURS)
     return None
@@ -69,10 +78,12 @@ _FORBIDDEN_STATES = ("42501", "25006")
 _LOCKED_HINT = "try again in a moment; a writer that has stopped is ended by the server in time"
 
 
-def translate(error: DBAPIError, described: str) -> AnabranchError:
+def translate(error: DBAPIError, described: str, *, on_full_disk: bool = False) -> AnabranchError:
     """Translate a database error by its code."""
-    if isinstance(error.orig, sqlite3.Error) and (known := translate_sqlite(error.orig, described)):
-        return known
+    if isinstance(error.orig, sqlite3.Error):
+        known = translate_sqlite(error.orig, described, on_full_disk=on_full_disk)
+        if known is not None:
+            return known
     said = masked(str(error.orig))
     if error.statement is None and isinstance(error, sa.exc.ProgrammingError):
         return InvalidRequest(f"{described} can't be reached that way: {said}", hint="check the URL")

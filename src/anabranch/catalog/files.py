@@ -15,8 +15,11 @@ from tempfile import mkdtemp
 from typing import Any
 from urllib.parse import quote
 
-from anabranch.settings import FILE_BUSY_TIMEOUT_SECONDS
+from anabranch.catalog import spare_room
+from anabranch.errors import Unavailable
+from anabranch.settings import FILE_BUSY_TIMEOUT_SECONDS, FULL_DISK_BYTES
 
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _FORBIDDEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 Frozen = tuple[int, int, int]
@@ -38,9 +41,23 @@ def connect(path: str) -> FileConnection:
         return made
     except sqlite3.OperationalError as error:
         made.close()
-        if error.sqlite_errorcode & 0xFF not in _FORBIDDEN or not os.access(path, os.R_OK):
+        if not _is_forbidden(error, path) or not os.access(path, os.R_OK):
             raise
     return _connect_reading(path)
+
+
+def _is_forbidden(error: sqlite3.OperationalError, path: str) -> bool:
+    """Whether SQLite may not make its files beside the catalogue, or has no room for them."""
+    code = error.sqlite_errorcode & 0xFF
+    return code in _FORBIDDEN or (code in _NO_ROOM and is_on_full_disk(path))
+
+
+def is_on_full_disk(path: str) -> bool:
+    """Whether there is too little room beside a catalogue to open it as usual."""
+    try:
+        return spare_room.free_bytes(path) < FULL_DISK_BYTES
+    except OSError:
+        return False
 
 
 def frozen_as(path: str) -> Frozen:
@@ -53,7 +70,7 @@ def _connect_reading(path: str) -> FileConnection:
     try:
         return _tried(_opened(f"file:{quote(path)}?mode=ro", uri=True))
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF not in _FORBIDDEN:
+        if not _is_forbidden(error, path):
             raise
     log = Path(f"{path}-wal")
     return _of_copy(path, log) if log.is_file() and log.stat().st_size else _of_frozen(path)
@@ -70,9 +87,14 @@ def _of_copy(path: str, log: Path) -> FileConnection:
     """Read a copy: the log can't be read in place, and without it newer commits would be missed."""
     frozen, folder = frozen_as(path), Path(mkdtemp(prefix="anabranch-"))
     copy = folder / "catalog.db"
-    shutil.copyfile(path, copy)
-    shutil.copyfile(log, f"{copy}-wal")
-    made = _tried(_opened(str(copy)))
+    try:
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, f"{copy}-wal")
+        made = _tried(_opened(str(copy)))
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        message = f"the catalogue {path} can't be read in place, and not be copied to {folder}: {error.strerror}"
+        raise Unavailable(message, hint="free some space, or name a folder with room in TMPDIR") from error
     made.frozen = frozen
     weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
     return made

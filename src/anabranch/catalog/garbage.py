@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, func, select, update
 
@@ -42,6 +42,15 @@ def unreached_commits(cx: Connection, repository: RepositoryId, moved_since: int
     tops = select(c.line_id, func.max(c.commit_index)).where(c.repository_id == repository).group_by(c.line_id)
     ends = {LineId(line): range(reach.get(LineId(line), -1) + 1, top + 1) for line, top in cx.execute(tops)}
     return {line: gone for line, gone in ends.items() if gone}
+
+
+def last_line(cx: Connection, doomed: Mapping[LineId, range]) -> LineId:
+    """One of these lines that none of the others springs from."""
+    c = t.lines.c
+    parents: set[LineId] = set()
+    for chunk in chunks(sorted(doomed)):
+        parents.update(LineId(line) for line in cx.scalars(select(c.parent_line).where(c.id.in_(chunk))) if line)
+    return min(doomed.keys() - parents, default=min(doomed))
 
 
 def _moved(cx: Connection, repository: RepositoryId, since: int) -> set[Position]:

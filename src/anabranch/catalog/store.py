@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from anabranch.catalog import files, format_version
+from anabranch.catalog import files, format_version, spare_room
 from anabranch.catalog.failures import MISSHAPEN, NOT_OURS, is_rolled_back, translate, translate_sqlite
 from anabranch.catalog.file_reader import FileReader
 from anabranch.catalog.later import Connection, sa, t
@@ -30,7 +30,7 @@ from anabranch.errors import (
 from anabranch.model.addresses import masked, read_address
 from anabranch.model.ids import RepositoryId
 from anabranch.model.texts import shortened
-from anabranch.settings import CLOCK_ERROR_LIMIT_MICROS, FREE_PAGES_SHARE, ServerSettings
+from anabranch.settings import CLOCK_ERROR_LIMIT_MICROS, FREE_PAGES_SHARE, FULL_DISK_BYTES, ServerSettings
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Pool, RootTransaction
@@ -337,22 +337,26 @@ class Catalog:
         with self.read() as cx:
             return now(cx)
 
-    def compact(self) -> None:
-        """Reclaim the space of removed rows, if there is much; a server does so by itself.
+    def compact(self, *, rewrites: bool = True) -> None:
+        """Reclaim the space of removed rows, if there is much, and of the log; a server does so by itself.
 
-        This needs exclusive access for a moment and room for a second copy; without either, it is left for later.
+        This needs exclusive access for a moment and, to rewrite the file, room for two copies; without either, it is
+        left for later.
         """
         if not self._file:
             return
         with self._translated(), self._engines.writer.connect() as cx:
             run = cx.connection.cursor().execute
             pages, free = (run(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count"))
-            try:
-                if free * FREE_PAGES_SHARE >= pages:
-                    run("VACUUM")
-                run("PRAGMA wal_checkpoint(TRUNCATE)")
-            except sqlite3.OperationalError as error:
-                log.debug("the catalogue %s was not compacted: %s", self._described, error)
+            steps = ["PRAGMA wal_checkpoint(TRUNCATE)"]
+            has_room = spare_room.free_bytes(self._file) > 2 * os.path.getsize(self._file) + FULL_DISK_BYTES
+            if rewrites and has_room and free * FREE_PAGES_SHARE >= pages:
+                steps = ["VACUUM", *steps]
+            for step in steps:
+                try:
+                    run(step)
+                except sqlite3.OperationalError as error:
+                    log.debug("the catalogue %s was not compacted: %s", self._described, error)
 
     def close(self) -> None:
         """Close all connections."""
@@ -417,6 +421,20 @@ class Catalog:
         except AnabranchError as error:
             return isinstance(error, Corrupt)
 
+    @property
+    def _is_on_full_disk(self) -> bool:
+        return bool(self._file) and files.is_on_full_disk(self._file)
+
+    def keep_room(self) -> None:
+        """Keep room beside a catalogue in a file, for gc on a full disk."""
+        if self._file:
+            spare_room.keep(self._file)
+
+    def give_room_back(self) -> bool:
+        """Give that room back, and open the catalogue anew with it; tells whether there was any."""
+        self.close()
+        return bool(self._file) and spare_room.give_back(self._file)
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
@@ -427,12 +445,12 @@ class Catalog:
             message = f"{shortened(str(error.object))!r} is not valid Unicode"
             raise InvalidRequest(message, hint="leave lone surrogates out") from None
         except sqlite3.Error as error:
-            known = translate_sqlite(error, self._described)
+            known = translate_sqlite(error, self._described, on_full_disk=self._is_on_full_disk)
             raise known or Corrupt(
                 f"the catalogue {self._described} refused to begin: {error}", hint=NOT_OURS
             ) from error
         except sa.exc.DBAPIError as error:
-            raise translate(error, self._described) from error
+            raise translate(error, self._described, on_full_disk=self._is_on_full_disk) from error
         except sa.exc.TimeoutError as error:
             hint = "use fewer threads, or let each hold a connection for a shorter time"
             raise Unavailable(f"all connections to the catalogue {self._described} are in use", hint=hint) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
@@ -48,8 +48,29 @@ class Collected:
     def later_bytes(self) -> int:
         return sum(g.later_bytes for g in self.garbage)
 
+    @property
+    def is_anything(self) -> bool:
+        """Whether anything was removed."""
+        return any(g.count or g.size_bytes for g in self.garbage)
+
     def __getitem__(self, kind: str) -> Garbage:
         return next(g for g in self.garbage if g.kind == kind)
+
+
+def added_up(parts: Sequence[Collected]) -> Collected:
+    """What several passes removed, the last of which looked at everything."""
+    last = parts[-1]
+    all_ = [g for part in parts for g in part.garbage]
+    garbage = [
+        Garbage(
+            kind=g.kind,
+            count=sum(x.count for x in all_ if x.kind == g.kind),
+            size_bytes=sum(x.size_bytes for x in all_ if x.kind == g.kind),
+            later_bytes=g.later_bytes,
+        )
+        for g in last.garbage
+    ]
+    return Collected(tuple(garbage), last.dry_run, last.notes)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ CATALOG, REMEMBERED, OBJECTS = "catalog.db", "cli.json", "objects"
 def check_folder(location: str) -> None:
     """Refuse a folder that is not there and was meant to be an address, so that none is named after a password."""
     place = Path(location)
-    there = next((above for above in (place, *place.parents) if above.is_dir()), None)
+    there = next((above for above in (place, *place.parents) if os.path.isdir(above)), None)
     new = location if there in (None, Path(".")) else str(place.relative_to(there))
     if there != place and is_mistyped(new):
         hint = "write postgresql://…, s3://… or hdfs://…; nothing was made"

@@ -81,6 +81,7 @@ def _create(catalog: Catalog, objects: str) -> None:
     try:
         moment = catalog.now()
         catalog.create({"store_id": store_id, "objects": objects, "created_at": str(moment), **first_token(moment)})
+        catalog.keep_room()
     except AlreadyExists:
         if not catalog.exists():
             raise

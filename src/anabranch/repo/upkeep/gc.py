@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from anabranch.catalog import garbage, liveness, objects, views
 from anabranch.catalog.objects import NamedFiles
 from anabranch.catalog.store import Connection, lock_repository, now
-from anabranch.model.garbage import Ages, Collected, Doomed, Garbage, Kind, Loose
-from anabranch.model.ids import ObjectId
+from anabranch.errors import Unavailable
+from anabranch.model.garbage import Ages, Collected, Doomed, Garbage, Kind, Loose, ViewRecord, added_up
+from anabranch.model.ids import ObjectId, ViewId
 from anabranch.objects.root import FoundFile
 from anabranch.plan.folding import superseded
 from anabranch.repo.context.context import Context
-from anabranch.settings import COLLECTED_AT_ONCE
+from anabranch.settings import COLLECTED_AT_ONCE, COLLECTED_VIEWS_ON_FULL_DISK
 
 log = logging.getLogger("anabranch.repo.upkeep.gc")
 
@@ -45,13 +46,16 @@ def gc(ctx: Context, ages: Ages, dry_run: bool, take_over: bool = False) -> Coll
     if take_over:
         if not dry_run:
             ctx.owner.take_over()
+    elif not ctx.owner.check():
+        if not dry_run:
+            ctx.owner.renew()
+        found = _collect(ctx, replace(ages, grace=timedelta.max // 1000), dry_run)
+        return replace(found, notes=(*found.notes, _FIRST))
+    if dry_run:
         return _collect(ctx, ages, dry_run)
-    if ctx.owner.check():
-        return _collect(ctx, ages, dry_run)
-    if not dry_run:
-        ctx.owner.renew()
-    found = _collect(ctx, replace(ages, grace=timedelta.max // 1000), dry_run)
-    return replace(found, notes=(*found.notes, _FIRST))
+    found = _collect_with_or_without_room(ctx, ages)
+    ctx.catalog.keep_room()
+    return found
 
 
 _FIRST = (
@@ -61,25 +65,56 @@ _FIRST = (
 )
 
 
-def _collect(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
+def _collect_with_or_without_room(ctx: Context, ages: Ages) -> Collected:
+    """Collect all at once; on a full disk first what takes no room, then so little at a time that it takes hardly any.
+
+    Rows go before files there, too: the room that is kept beside the catalogue is enough for a few rows.
+    """
+    try:
+        return _collect(ctx, ages, dry_run=False)
+    except Unavailable as error:
+        if not _is_full(error):
+            raise
+    copies = ctx.root.left_behind()
+    for name, _ in copies:
+        ctx.root.remove_left_behind(name)
+    ctx.catalog.give_room_back()
+    done, at_once = [Collected((_sum("copies", [n for _, n in copies]),), dry_run=False)], COLLECTED_VIEWS_ON_FULL_DISK
+    while not done[1:] or done[-1].is_anything:
+        try:
+            done.append(_collect(ctx, ages, dry_run=False, at_once=at_once))
+            at_once *= 4
+        except Unavailable as error:
+            if not _is_full(error) or at_once == 1:
+                raise
+            at_once //= 4
+    return added_up([*done, _collect(ctx, ages, dry_run=False)])
+
+
+def _is_full(error: Unavailable) -> bool:
+    return bool(error.facts.get("is_full"))
+
+
+def _collect(ctx: Context, ages: Ages, dry_run: bool, at_once: int | None = None) -> Collected:
     with ctx.catalog.read() as cx:
         moment = now(cx)
-        found = _find(ctx, cx, ages, moment)
+        found = _find(ctx, cx, ages, moment, at_once)
     before = moment - _micros(ages.grace)
-    if not dry_run:
-        with ctx.catalog.write() as cx:
-            found = _remove(ctx, cx, found, ages, moment)
-    due = [x.object.path for x in found.due(before) if x.object.path]
     others = ctx.root.other_stores()
-    files = [] if others else _unknown_files(ctx, set(due), ages.grace)
+    files = [] if others else _unknown_files(ctx, {x.object.path for x in found.due(before)}, ages.grace)
+    if not dry_run:
+        _remove_files(ctx, [f.path for f in files])  # takes no room, and what follows may need some
+        with ctx.catalog.write() as cx:
+            found = _remove(ctx, cx, found, ages, moment, at_once)
+    due = [x.object.path for x in found.due(before) if x.object.path]
     copies = ctx.root.left_behind()
     if not dry_run:
+        _remove_files(ctx, due)
         if due or files:
             ctx.owner.renew()
-        _remove_files(ctx, [*due, *(f.path for f in files)])
         for name, _ in copies:
             ctx.root.remove_left_behind(name)
-        ctx.catalog.compact()
+        ctx.catalog.compact(rewrites=at_once is None)
     described = (
         *_garbage_of(found, before),
         _sum("files", [f.size_bytes for f in files]),
@@ -88,8 +123,8 @@ def _collect(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
     return Collected(described, dry_run, tuple(_shared(name) for name in others))
 
 
-def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:
-    """Look for garbage, without changing anything."""
+def _find(ctx: Context, cx: Connection, ages: Ages, moment: int, at_once: int | None = None) -> Found:
+    """Look for garbage, without changing anything; for so many views and objects of it, if that is given."""
     repository = ctx.record.id
     commits = garbage.unreached_commits(cx, repository, moment - _micros(ages.reflog))
     views_made = garbage.view_records(cx, repository)
@@ -98,13 +133,29 @@ def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:
     things = sorted({v.thing_id for v in there if not v.is_first})
     read = garbage.views_read(cx, garbage.read_points(cx, repository), things) if things else set()
     doomed = Doomed(commits, superseded(there, read, ages.views, moment) | along)
+    if at_once is not None:
+        doomed = _first_of(cx, doomed, along, views_made, at_once)
     linked = liveness.linked_by(cx, doomed)
     gone = linked.keys() - liveness.alive(cx, linked, doomed)
     found = views.described(cx, sorted(gone), ctx.known_objects)
-    unlinked = liveness.unlinked(cx)
+    unlinked = sorted(liveness.unlinked(cx), key=lambda x: x.since)[:at_once]
     listed = _listed(ctx, cx, [x for x in unlinked if x.object.kind == "manifest" and x.object.id not in found], doomed)
     loose = (*unlinked, *listed, *(Loose(o, linked[o.id], moment) for o in found.values()))
     return Found(doomed, _with_packs(ctx, cx, loose, doomed))
+
+
+def _first_of(
+    cx: Connection, doomed: Doomed, along: set[ViewId], views_made: Sequence[ViewRecord], at_once: int
+) -> Doomed:
+    """So many of the views that go by themselves; if there are none, of the commits at the end of a line."""
+    by_themselves = sorted(doomed.views - along)[:at_once]
+    if by_themselves or not doomed.commits:
+        return Doomed(views=frozenset(by_themselves))
+    line = garbage.last_line(cx, doomed.commits)
+    gone = doomed.commits[line]
+    end = range(max(gone.start, gone.stop - at_once), gone.stop)
+    views = frozenset(v.id for v in views_made if v.at.line == line and v.at.index in end)
+    return Doomed({line: end}, views)
 
 
 def _with_packs(ctx: Context, cx: Connection, loose: Sequence[Loose], doomed: Doomed) -> tuple[Loose, ...]:
@@ -130,13 +181,13 @@ def _listed(ctx: Context, cx: Connection, manifests: Sequence[Loose], doomed: Do
     return [x for id_, x in found.items() if id_ not in kept]
 
 
-def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int) -> Found:
+def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int, at_once: int | None = None) -> Found:
     """Remove what was found from the catalogue, except what someone needs by now."""
     repository, reflog = ctx.record.id, moment - _micros(ages.reflog)
     lock_repository(cx, repository)
     objects.seize(cx)
     if found.doomed.commits and found.doomed.commits != garbage.unreached_commits(cx, repository, reflog):
-        found = _find(ctx, cx, ages, moment)
+        found = _find(ctx, cx, ages, moment, at_once)
     doomed = found.doomed
     garbage.remove(cx, doomed)
     garbage.forget_branches(cx, repository, reflog)
@@ -157,7 +208,7 @@ def _unneeded(cx: Connection, loose: Sequence[Loose]) -> tuple[Loose, ...]:
     return tuple(left.values())
 
 
-def _unknown_files(ctx: Context, due: set[str], grace: timedelta) -> list[FoundFile]:
+def _unknown_files(ctx: Context, due: Collection[str | None], grace: timedelta) -> list[FoundFile]:
     """Find files that no repository of the store names, and that are past the time of grace by this machine's clock."""
     before = time.time_ns() // 1000 - _micros(grace)
     found = {f.path: f for f in ctx.root.files() if f.changed_at <= before and f.path not in due}
