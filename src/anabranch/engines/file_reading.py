@@ -26,6 +26,10 @@ LINES = "path string, line string"
 BLOCKS = "path string, number bigint, start bigint, size bigint, sha256 string, content binary"
 
 
+class NoLines(ValueError):
+    """A file whose lines were asked for has none: it is no text, or no gzip as its name says."""
+
+
 def packed(files: Sequence[FileStretches]) -> bytes:
     """A task, serialised to be sent."""
     return zlib.compress(pickle.dumps(files), 1)
@@ -93,7 +97,38 @@ def _lines(files: Iterable[FileStretches], read: Read) -> Iterator[Any]:
 
 def _pieces(path: str, stretches: Sequence[Stretch], read: Read) -> Iterator[bytes]:
     found = (read(path, stretch) for stretch in stretches)
-    return iter([gzip.decompress(b"".join(found))]) if path.lower().endswith(".gz") else found
+    return _unpacked(found, path) if path.lower().endswith(".gz") else found
+
+
+def _unpacked(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
+    """Unpack gzip in bounded memory, whatever its size says."""
+    try:
+        with gzip.GzipFile(fileobj=io.BufferedReader(_Joined(pieces))) as file:
+            while found := file.read(BATCH_BYTES):
+                yield found
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise NoLines(f"{path!r} can't be unpacked as gzip: {error}") from error
+
+
+class _Joined(io.RawIOBase):
+    """Pieces of bytes as one stream."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._left = pieces, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = piece
+        count = min(len(into), len(self._left))
+        into[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
 
 
 def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -122,7 +157,7 @@ def _split(content: bytes, path: str) -> Any:
     try:
         return found.cast(pa.string())
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{path!r} is no UTF-8, so it has no lines: read its content or blocks") from error
+        raise NoLines(f"{path!r} is no UTF-8, so it has no lines") from error
 
 
 def _at_line_feeds(content: bytes) -> Any:

@@ -82,9 +82,13 @@ class Verification:
     def is_sound(self) -> bool:
         return not self.damages
 
+    def with_more(self, more: Iterable[Damage]) -> Verification:
+        """The same, with more damages."""
+        return replace(self, damages=tuple(dict.fromkeys((*self.damages, *more))))
+
     def deepened(self, more: Iterable[Damage]) -> Verification:
         """The same, with the damages found by reading all rows."""
-        return replace(self, damages=tuple(dict.fromkeys((*self.damages, *more))), deep=True)
+        return replace(self.with_more(more), deep=True)
 
     def raise_damages(self) -> Verification:
         """Raise Corrupt if anything is damaged, naming the first; returns itself otherwise."""

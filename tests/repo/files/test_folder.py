@@ -9,7 +9,8 @@ import pytest
 
 import anabranch as ab
 from anabranch.model.files import FileStat
-from anabranch.repo.files.folder import MANIFEST, LocalFolder
+from anabranch.model.local_paths import MANIFEST
+from anabranch.repo.files.folder import LocalFolder
 from anabranch.repo.files.manifest import Manifest
 from anabranch.repo.files.writer import FilesWriter
 
@@ -323,10 +324,111 @@ def test_a_store_is_no_part_of_the_folder_that_it_lies_in(tmp_path: Path) -> Non
 @pytest.mark.parametrize("path", [".anabranch/catalog.db", "deep/.anabranch/catalog.db", ".Anabranch/objects/x"])
 def test_no_checkout_writes_into_a_store(tmp_path: Path, path: str) -> None:
     with ab.init(tmp_path / "shop") as repo:
-        with repo.commit("main", "a store in a store") as tx:
-            tx.files.put(path, b"not this one")
+        write_unchecked(repo, path, "a store in a store")
         for place in (tmp_path / "shop", tmp_path / "empty"):
-            with pytest.raises(ab.InvalidRequest, match=r"would be written into a store's own folder \(delete it"):
+            with pytest.raises(ab.InvalidRequest, match=r"would be written into a store's own folder \(move it"):
                 repo.checkout(place, "main", force=True)
         assert not (tmp_path / "empty").exists()
         assert [commit.message for commit in repo.log()] == ["a store in a store", "start"]
+
+
+def write_unchecked(repo: ab.Repository, path: str, message: str) -> None:
+    """Publish a file at a path that no put takes, as an earlier version or a stranger could."""
+    with repo.commit("main", message) as tx:
+        tx.files._put_small(path, b"not this one", None)
+
+
+UNWRITABLE = [
+    ".git/config",
+    "sub/.git/hooks/post-checkout",
+    ".GIT/config",
+    "sub/.git",
+    ".git./config",
+    ".gi\u200ct/config",
+    "git~1/config",
+    ".git::$INDEX_ALLOCATION/config",
+    ".anabranch/catalog.db",
+    "deep/.AnaBranch/x",
+    ".ana-manifest",
+    ".ana-manifest.t234567abcdefghij",
+]
+
+
+@pytest.mark.parametrize("path", UNWRITABLE)
+def test_what_no_checkout_writes_is_refused_by_put_and_named_by_verify(tmp_path: Path, path: str) -> None:
+    with ab.init(tmp_path / "store", engine="duck") as repo:
+        with repo.commit("main", "fine") as tx:
+            tx.files.put("fine.txt", "fine")
+            for write in (
+                lambda: tx.files.put(path, "x"),
+                lambda: tx.files.put(path, "x" * 100_000),
+                lambda: tx.files.append(path, "x"),
+                lambda: tx.files.copy("fine.txt", path),
+                lambda: tx.files.move("fine.txt", path),
+                lambda: tx.files.make_folder(path),
+            ):
+                with pytest.raises(ab.InvalidRequest, match="can't be versioned"):
+                    write()
+        assert repo.verify().damages == ()
+        write_unchecked(repo, path, "hostile")
+        with pytest.raises(ab.InvalidRequest, match="is not checked out"):
+            repo.checkout(tmp_path / "work")
+        assert not (tmp_path / "work").exists()
+        (damage,) = repo.verify().damages
+        assert repr(path) in damage.what
+        assert repo.files().read(path) == b"not this one"
+        with repo.commit("main", "mended") as tx:
+            tx.files.move(path, "mended")
+        assert repo.verify().damages == ()
+        assert repo.checkout(tmp_path / "work") == 2
+
+
+def test_names_that_are_not_gits_are_checked_out(repo: ab.Repository, tmp_path: Path) -> None:
+    paths = [".gitignore", ".github/ci.yml", "a.git/config", ".ana-manifests", "sub/.ana-manifest", ".git-hooks/x"]
+    with repo.commit("main", "names") as tx:
+        for path in paths:
+            tx.files.put(path, path)
+    repo.checkout(tmp_path / "work")
+    assert all((tmp_path / "work" / path).read_text() == path for path in paths)
+    assert not repo.folder(tmp_path / "work").status()
+    assert repo.verify().damages == ()
+
+
+@pytest.mark.parametrize("git", ["a folder", "a file"])
+def test_what_git_keeps_in_a_folder_is_not_taken_in(repo: ab.Repository, tmp_path: Path, git: str) -> None:
+    place = tmp_path / "work"
+    repo.checkout(place)
+    for top in (place, place / "deep"):
+        if git == "a folder":
+            (top / ".git").mkdir()
+            (top / ".git" / "config").write_text("[core]")
+        else:
+            (top / ".git").write_text("gitdir: ../elsewhere")
+    (place / "new").write_text("new")
+    assert repo.folder(place).status().added == ("new",)
+    with repo.commit("main", "taken in") as tx:
+        repo.folder(place).add(tx)
+        tx.files.put_all("copy", place)
+        tx.files.put_all("", place)
+    assert not [s.path for s in repo.files().walk() if ".git" in s.path]
+    assert "copy/new" in repo.files()
+
+
+def test_files_named_as_ours_are_while_they_are_written_are_kept(repo: ab.Repository, tmp_path: Path) -> None:
+    place, name = tmp_path / "work", ".ana-t234567abcdefghij"
+    with repo.commit("main", "a name like ours") as tx:
+        tx.files.put(name, "kept")
+        tx.files.put(f"deep/{name}", "kept, too")
+    repo.checkout(place)
+    assert (place / name).read_text() == "kept"
+    assert (place / "deep" / name).read_text() == "kept, too"
+    assert not repo.folder(place).status()
+    own = ".ana-tzzzzzzzzzzzzzzzz"
+    (place / own).write_text("my own")
+    (place / f"{MANIFEST}.t234567abcdefghij").write_text("my own, too")
+    assert repo.folder(place).status().added == (own,)
+    with repo.commit("main", "more") as tx:
+        tx.files.put("more", "more")
+    repo.checkout(place, force=True)
+    assert (place / own).read_text() == "my own"
+    assert (place / f"{MANIFEST}.t234567abcdefghij").read_text() == "my own, too"

@@ -55,7 +55,7 @@ class FileDiff:
         if row.size > _TEXT_BYTES or self._reader is None:
             return None
         try:
-            content = b"".join(self._reader.stream(row.blocks, row.path)).decode()
+            content = b"".join(self._reader.stream(row.blocks, row.path, row.size)).decode()
         except UnicodeDecodeError:
             return None
         return None if "\x00" in content else content.splitlines(keepends=True)
@@ -141,6 +141,6 @@ def _file_diff(
         if source is None:
             return FileDiff(after.path, "added", None, new, _rows=(None, after), _reader=reader)
         return FileDiff(after.path, "moved", stat_of(source), new, 0, source.path, (source, after), reader)
-    added = added_since(*(reader.leaves(row.blocks, row.path) for row in (after, before)))
+    added = added_since(*(reader.leaves(row) for row in (after, before)))
     size = sum(ref.size for ref in added or ())
     return FileDiff(after.path, "appended" if size else "changed", old, new, size, None, (before, after), reader)

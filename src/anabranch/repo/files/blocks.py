@@ -32,13 +32,16 @@ class BlockReader:
         self._ctx, self._packs, self._pending, self._filling = ctx, packs or {}, pending or {}, filling
         self._inline: OrderedDict[ObjectId, bytes] = OrderedDict()
 
-    def leaves(self, refs: Sequence[BlockRef], path: str) -> tuple[BlockRef, ...]:
-        """The references to bytes, with all lists expanded."""
-        return tuple(leaves(refs, lambda ref: self.read(ref, f"a list of {path!r}")))
+    def leaves(self, row: FileRow) -> tuple[BlockRef, ...]:
+        """The references to the bytes of a file, with all lists expanded."""
+        return self._leaves(row.blocks, row.path, row.size)
+
+    def _leaves(self, refs: Sequence[BlockRef], path: str, size: int) -> tuple[BlockRef, ...]:
+        return tuple(leaves(refs, lambda ref: self.read(ref, f"a list of {path!r}"), size))
 
     def taken_apart(self, row: FileRow | None) -> FileRow | None:
         """A file with all lists of its blocks expanded."""
-        return row and row._replace(blocks=self.leaves(row.blocks, row.path))
+        return row and row._replace(blocks=self.leaves(row))
 
     def read(self, ref: BlockRef, path: str) -> bytes:
         """Read one whole block, and compare it with its hash."""
@@ -47,10 +50,14 @@ class BlockReader:
         where = f"{path}: block {ref.number} in pack {ref.object}"
         return check_block(self._bytes(ref, 0, ref.size), ref.size, ref.sha256, where)
 
-    def stream(self, refs: Sequence[BlockRef], path: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-        """Yield the bytes of a file from `start` to `end`; reads blocks only as needed."""
+    def stream(
+        self, refs: Sequence[BlockRef], path: str, size: int, start: int = 0, end: int | None = None
+    ) -> Iterator[bytes]:
+        """Yield the bytes of a file, or of some of its references, which have `size` bytes, from `start` to `end`.
+
+        Reads blocks only as needed."""
         at = 0
-        for ref in self.leaves(refs, path):
+        for ref in self._leaves(refs, path, size):
             low, high = max(start - at, 0), min(ref.size, (end if end is not None else at + ref.size) - at)
             if low < high:
                 yield from self._part(ref, path, low, high)
@@ -113,6 +120,9 @@ class BlockReader:
             found = self._ctx.known_objects.get(id_)
         if found is None or found.kind != "pack":
             raise Corrupt(f"pack {id_} is missing from the catalogue", hint="restore the catalogue from a backup")
+        if ref.start + ref.size > found.size_bytes:
+            message = f"pack {id_} has {found.size_bytes} bytes, and a block ends at {ref.start + ref.size}"
+            raise Corrupt(message, hint="run `ana verify --deep`")
         return found
 
     def _content(self, stored: StoredObject) -> bytes:

@@ -19,6 +19,7 @@ from anabranch.objects.packs import SUFFIX as PACK_SUFFIX
 from anabranch.queries.query import Rows, reading_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
+from anabranch.repo.files.text_lines import LINES_HINT, is_zipped
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame, SparkEngine
@@ -91,7 +92,10 @@ class FileFrames:
     def _read(self, parts: Sequence[Part], form: str) -> pa.Table:
         described = [(row.path, 0, 0, row.mode, refs) for row, refs in parts]
         found = file_reading.read_task(described, form, lambda path, ref: self._blocks.read(ref, path))  # type: ignore[arg-type]
-        return pa.Table.from_batches(found, file_reading.arrow_schema(_FORMS[form]))
+        try:
+            return pa.Table.from_batches(found, file_reading.arrow_schema(_FORMS[form]))
+        except file_reading.NoLines as error:
+            raise InvalidRequest(str(error), hint=LINES_HINT) from error
 
     def _all_parts(self) -> list[Part]:
         return [(row, self._leaves(row)) for row in self._rows]
@@ -142,7 +146,7 @@ class FileFrames:
         stored = self._blocks.find(run[0])
         suffix = PurePosixPath(stored.path or "").suffix
         is_all = run[0].start == 0 and stored.size_bytes == sum(ref.size for ref in run)
-        reads_alike = suffix == _suffix(path) or (suffix == PACK_SUFFIX and not _is_zipped(path))
+        reads_alike = suffix == _suffix(path) or (suffix == PACK_SUFFIX and not is_zipped(path))
         return self._ctx.files.address(stored) if stored.path and is_all and reads_alike else ""
 
     # --- files in place ---
@@ -167,7 +171,7 @@ class FileFrames:
     # --- work for executors ---
 
     def _leaves(self, row: FileRow) -> tuple[BlockRef, ...]:
-        return tuple(ref for ref in self._blocks.leaves(row.blocks, row.path) if ref.size)
+        return tuple(ref for ref in self._blocks.leaves(row) if ref.size)
 
     def _tasks(self, parts: Iterable[Part], form: str) -> list[list[FileStretches]]:
         """Group files into tasks of similar size; large ones are cut between blocks, for `lines` only at line ends."""
@@ -195,7 +199,7 @@ class FileFrames:
             yield (row.path, 0, 0, row.mode, []), 0
 
     def _may_cut(self, path: str, ref: BlockRef, form: str) -> bool:
-        is_text = form == "lines" and not _is_zipped(path)
+        is_text = form == "lines" and not is_zipped(path)
         return form == "blocks" or (is_text and self._blocks.last_byte(ref) == b"\n")
 
     def _stretch(self, ref: BlockRef, path: str) -> Stretch:
@@ -217,10 +221,6 @@ class FileFrames:
 
 def _as_frame(ctx: Context, rows: pa.Table) -> DataFrame:
     return ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
-
-
-def _is_zipped(path: str) -> bool:
-    return path.lower().endswith(".gz")
 
 
 def _suffix(path: str) -> str:

@@ -13,22 +13,20 @@ import re
 import stat as kinds
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from anabranch.errors import AlreadyExists, AnabranchError, Corrupt, InvalidRequest, NotFound, Unavailable
 from anabranch.model.files import FileStat
 from anabranch.model.ids import new_id
+from anabranch.model.local_paths import MANIFEST, local_problem
 from anabranch.model.paths import all_folders, check_path, folders_above, is_below
-from anabranch.model.store_folder import FOLDER
 from anabranch.repo.files.held import FindHeld, Held
 from anabranch.repo.files.local import read_ignored
-from anabranch.repo.files.manifest import KnownFile, Manifest, Taken, read_manifest
+from anabranch.repo.files.manifest import MANIFEST_BEGIN, KnownFile, Manifest, Taken, read_manifest
 
-MANIFEST = ".ana-manifest"
-_OURS = re.compile(r"\.ana-(?:manifest\.)?t[0-9a-z]{16}")
-"""Names of files being written; one that is left over is from a process that died."""
+_HALF_MANIFEST = re.compile(rf"{re.escape(MANIFEST)}\.t[0-9a-z]{{16}}")
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class LocalFolder:
             return self._compared(self._settled())
 
     def _compared(self, manifest: Manifest) -> FolderStatus:
-        found = {path: stat for path, stat in self._walk(manifest.known) if is_below(path, self._part)}
+        found = {path: stat for path, stat in self._walk(manifest) if is_below(path, self._part)}
         gone = [p for p in manifest.known if p not in found and is_below(p, self._part)]
         added = [p for p in found if p not in manifest.known]
         changed = [p for p, s in found.items() if p in manifest.known and self._differs(manifest, p, s)]
@@ -147,14 +145,17 @@ class LocalFolder:
         self._refuse_lost(tree, wanted, force)
         self._place.mkdir(parents=True, exist_ok=True)
         manifest, kept = self._settled(), dict[str, KnownFile]()
+        self._remove_remnants(manifest)
+        temporary = f".ana-{new_id('t')}"
+        self._write_manifest(replace(manifest, writing=(temporary,)))
         for path in sorted(manifest.known.keys() - wanted.keys()):
             self._remove(path)
         for path, stat in sorted(wanted.items()):
-            kept[path] = self._unmoved(manifest, path, stat) or self._write(tree, path, stat)
+            known = self._unmoved(manifest, path, stat)
+            kept[path] = known or self._write(tree, path, stat, temporary)
             if progress is not None:
                 progress(len(kept), len(wanted))
         self._write_manifest(Manifest(ref, kept, self._clock_ns()))
-        self._remove_remnants()
         return len(wanted)
 
     @contextmanager
@@ -170,16 +171,20 @@ class LocalFolder:
             hint = "check free space and permissions; each file there is whole, and doing it again goes on from there"
             raise Unavailable(message, hint=hint) from error
 
-    def _remove_remnants(self) -> None:
-        """Remove files that were left by a process that died while writing."""
-        for folder, _, names in os.walk(self._place):
-            for name in filter(_OURS.fullmatch, names):
+    def _remove_remnants(self, manifest: Manifest) -> None:
+        """Remove files that were left by a process that died while writing: by their names, which it noted before."""
+        for place in self._place.glob(f"{MANIFEST}.t*"):
+            if _HALF_MANIFEST.fullmatch(place.name) and _is_half_manifest(place):
+                place.unlink(missing_ok=True)
+        for folder, _, names in os.walk(self._place) if manifest.writing else ():
+            for name in set(names) & set(manifest.writing):
                 Path(folder, name).unlink(missing_ok=True)
 
     # --- looking ---
 
-    def _walk(self, known: Mapping[str, KnownFile]) -> Iterator[tuple[str, os.stat_result]]:
+    def _walk(self, manifest: Manifest) -> Iterator[tuple[str, os.stat_result]]:
         """Every regular file by path, but for those that are ignored and not known; skips links."""
+        known = manifest.known
         if not self._place.is_dir():
             raise NotFound(f"there is no folder {str(self._place)!r}", hint="`ana checkout DIR` makes one")
         ignored, known_folders, inside_ignored = read_ignored(self._place), all_folders(known), set[str]()
@@ -192,7 +197,8 @@ class LocalFolder:
             for name in sorted(names):
                 path, found = f"{lead}{name}", os.lstat(os.path.join(folder, name))
                 is_wanted = path in known or not (is_ignored or ignored(path, is_folder=False))
-                if is_wanted and path != MANIFEST and not _OURS.fullmatch(name) and kinds.S_ISREG(found.st_mode):
+                is_ours = name in manifest.writing or _is_manifest(path)
+                if is_wanted and not is_ours and kinds.S_ISREG(found.st_mode):
                     yield check_path(path), found
 
     def _differs(self, manifest: Manifest, path: str, found: os.stat_result) -> bool:
@@ -272,11 +278,11 @@ class LocalFolder:
                 return KnownFile.of(found, known.sha256)
         return None
 
-    def _write(self, tree: _TreeToWrite, path: str, stat: FileStat) -> KnownFile:
+    def _write(self, tree: _TreeToWrite, path: str, stat: FileStat, name: str) -> KnownFile:
         """Write one file under another name and rename it, so that it is never seen incomplete."""
         target = self._place / path
         self._make_folders(path)
-        temporary, digest = target.parent / f".ana-{new_id('t')}", hashlib.sha256()
+        temporary, digest = target.parent / name, hashlib.sha256()
         try:
             with open(temporary, "xb", opener=_no_links) as file:
                 for chunk in tree.stream(path):
@@ -344,12 +350,24 @@ def _checked(stat: FileStat) -> str:
         path = check_path(stat.path)
     except InvalidRequest as error:
         raise Corrupt(f"the tree has a path that none can be: {stat.path!r}", hint="nothing was written") from error
-    if FOLDER in path.casefold().split("/"):
-        hint = "delete it from the files (`ana file rm`), then check out"
-        raise InvalidRequest(f"{path!r} would be written into a store's own folder", hint=hint)
-    if path.split("/")[0] == MANIFEST:
-        raise InvalidRequest(f"{path!r} has the name of our own manifest", hint="move the file, then check out")
+    problem = local_problem(path)
+    if problem is not None:
+        hint = "move it, or delete it from the files (`ana file mv`, `ana file rm`), then check out"
+        raise InvalidRequest(f"{path!r} is not checked out: {problem}", hint=hint, path=path)
     return path
+
+
+def _is_half_manifest(place: Path) -> bool:
+    """Tell whether a file was to become a manifest, by how it begins."""
+    if place.is_symlink() or not place.is_file():
+        return False
+    begin = place.read_bytes()[: len(MANIFEST_BEGIN)]
+    return MANIFEST_BEGIN.startswith(begin)
+
+
+def _is_manifest(path: str) -> bool:
+    """Tell whether a file is the manifest of its folder, or was to become it."""
+    return path == MANIFEST or path.startswith(f"{MANIFEST}.")
 
 
 def _refuse_same_paths(place: Path, wanted: Mapping[str, FileStat]) -> None:

@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.model.local_paths import GIT, MANIFEST
 from anabranch.model.paths import fixed_folder, has_wildcard, pattern_of
 from anabranch.model.store_folder import FOLDER
+
+LEFT_OUT = (FOLDER, GIT)
+"""What is never versioned: a store, and what git keeps in a folder, or in a file that names one."""
 
 
 def local_files(source: str | os.PathLike[str]) -> Iterator[tuple[str, Path]]:
@@ -35,11 +39,14 @@ def local_files(source: str | os.PathLike[str]) -> Iterator[tuple[str, Path]]:
 
 
 def walk_local(base: Path) -> Iterator[Path]:
-    """Yield every regular file below a folder, in order; doesn't follow links, and leaves out stores in it."""
+    """Yield every regular file below a folder, in order; doesn't follow links, and leaves out stores and `.git`."""
     for folder, below, names in os.walk(base):
-        below[:] = sorted(name for name in below if name != FOLDER)
+        below[:] = sorted(name for name in below if name not in LEFT_OUT)
         for name in sorted(names):
             place = Path(folder, name)
+            is_manifest = name == MANIFEST and folder == str(base)
+            if name in LEFT_OUT or is_manifest:
+                continue
             if place.is_file() and not place.is_symlink():
                 yield place
 
@@ -64,10 +71,13 @@ IGNORE = ".anaignore"
 
 
 class Ignored:
-    """Globs, one a line: without a slash for every folder, with one at the end for folders only. Stores are ignored."""
+    """Globs, one a line: without a slash for every folder, with one at the end for folders only.
+
+    Stores and what is git's are ignored always.
+    """
 
     def __init__(self, lines: Iterable[str]) -> None:
-        said = [f"{FOLDER}/", *(line.strip() for line in lines if not line.startswith("#"))]
+        said = [*LEFT_OUT, *(line.strip() for line in lines if not line.startswith("#"))]
         kept = [line for line in said if line.strip("/")]
         self._of_folders = [_pattern(line) for line in kept]
         self._of_files = [_pattern(line) for line in kept if not line.endswith("/")]

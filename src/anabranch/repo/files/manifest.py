@@ -10,6 +10,9 @@ from functools import cached_property
 
 from anabranch.model.paths import check_path
 
+MANIFEST_BEGIN = b'{"ref": '
+"""How the text of each manifest begins."""
+
 
 @dataclass(frozen=True)
 class KnownFile:
@@ -41,6 +44,10 @@ class Manifest:
     files: Mapping[str, KnownFile] = field(default_factory=dict)
     written_ns: int = 0
     taken: Mapping[str, Taken] = field(default_factory=dict)
+    writing: tuple[str, ...] = ()
+    """The names of files that a checkout writes before it renames them; one that is there is from a process that died.
+
+    They are random, so that no other file has such a name."""
 
     @cached_property
     def known(self) -> Mapping[str, KnownFile]:
@@ -77,7 +84,9 @@ class Manifest:
         """The manifest as it is stored."""
         described = {"ref": self.ref, "written_ns": self.written_ns, "files": _listed(self.files)}
         taken = {key: _listed(taken) for key, taken in self.taken.items()}
-        return json.dumps({**described, "taken": taken} if taken else described)
+        more = {"taken": taken} if taken else {}
+        written = {"writing": list(self.writing)} if self.writing else {}
+        return json.dumps({**described, **more, **written})
 
 
 def _listed(files: Taken) -> dict[str, list[int | str] | None]:
@@ -92,4 +101,5 @@ def read_manifest(text: bytes) -> Manifest:
         str(key): {check_path(p): KnownFile(*known) if known else None for p, known in paths.items()}
         for key, paths in described.get("taken", {}).items()
     }
-    return Manifest(described["ref"], files, described["written_ns"], taken)
+    writing = tuple(map(str, described.get("writing", ())))
+    return Manifest(described["ref"], files, described["written_ns"], taken, writing)

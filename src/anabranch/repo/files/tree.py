@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import hashlib
-import io
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -42,6 +41,7 @@ from anabranch.repo.context.table_state import files_state
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.file_frames import FileForm, FileFrames, check_form, stat_table
 from anabranch.repo.files.held import held_by_commit
+from anabranch.repo.files.text_lines import text_lines
 from anabranch.repo.files.tree_rows import key_table, rows_of
 from anabranch.repo.read.conditions import keys_in, reading
 from anabranch.repo.read.scan import scan
@@ -81,6 +81,16 @@ class FileTree:
     def _state(self) -> TableState:
         return self._state_of()
 
+    @property
+    def block_reader(self) -> BlockReader:
+        """Reads the blocks of its files."""
+        return self._blocks
+
+    @property
+    def layer_ids(self) -> tuple[tuple[int, ObjectId], ...]:
+        """What the tree is read from; trees of the same layers are equal."""
+        return tuple((layer.turn, layer.object.id) for layer in self._state.layers)
+
     # --- one file ---
 
     def read(self, path: str, start: int = 0, size: int | None = None, since: str | None = None) -> bytes:
@@ -95,15 +105,14 @@ class FileTree:
         refs, size, _ = self._new_refs(self._need(path), since)
 
         def read(start: int, wanted: int) -> bytes:
-            return b"".join(self._blocks.stream(refs, path, start, start + wanted))
+            return b"".join(self._blocks.stream(refs, path, size, start, start + wanted))
 
         return RangedFile(read, size).buffered(256 * 1024)
 
     def lines(self, path: str, since: str | None = None) -> Iterator[str]:
-        """Read a text file line by line, as UTF-8, without line ends."""
-        with io.TextIOWrapper(self.open(path, since), "utf-8") as text:
-            for line in text:
-                yield line.removesuffix("\n").removesuffix("\r")
+        """Read a text file line by line, as UTF-8, without line ends; a `.gz` file is unpacked."""
+        with self.open(path, since) as file:
+            yield from text_lines(file, path)
 
     def stat(self, path: str, since: str | None = None) -> FileStat:
         """Return size, hash and time of a file or folder; with `since`, the number of bytes added after that commit."""
@@ -122,15 +131,15 @@ class FileTree:
     def _stream(self, path: str, start: int, size: int | None, since: str | None) -> Iterator[bytes]:
         if start < 0 or (size is not None and size < 0):
             raise InvalidRequest(f"start={start}, size={size} can't be read", hint="give numbers from 0 on")
-        refs, _, _ = self._new_refs(self._need(path), since)
-        return self._blocks.stream(refs, path, start, None if size is None else start + size)
+        refs, whole_size, _ = self._new_refs(self._need(path), since)
+        return self._blocks.stream(refs, path, whole_size, start, None if size is None else start + size)
 
     def _new_refs(self, row: FileRow, since: str | None) -> tuple[Sequence[BlockRef], int, bool]:
         """The references added after a commit, their size, and whether they are the whole file."""
         then = self._find(since)._get(row.path) if since is not None and self._find else None
         if then is None:
             return row.blocks, row.size, True
-        now, old = (self._blocks.leaves(r.blocks, r.path) for r in (row, then))
+        now, old = (self._blocks.leaves(r) for r in (row, then))
         added = added_since(now, old)
         if added is None:
             return now, row.size, True
@@ -138,13 +147,13 @@ class FileTree:
 
     def added_bytes(self, row: FileRow, before: FileRow) -> int | None:
         """How many bytes were added after an earlier version of a file; None if it was replaced."""
-        added = added_since(*(self._blocks.leaves(r.blocks, r.path) for r in (row, before)))
+        added = added_since(*(self._blocks.leaves(r) for r in (row, before)))
         return None if added is None else sum(r.size for r in added)
 
     def digest(self, row: FileRow) -> bytes:
         """Hash a file that was appended to since it was last hashed."""
         found = hashlib.sha256()
-        for chunk in self._blocks.stream(row.blocks, row.path):
+        for chunk in self._blocks.stream(row.blocks, row.path, row.size):
             found.update(chunk)
         return found.digest()
 
@@ -153,7 +162,7 @@ class FileTree:
 
         Each part is `file`, `start` and `size`, or `content` if the catalogue holds the bytes.
         """
-        return [self._blocks.place(ref, row.path) for ref in self._blocks.leaves(row.blocks, row.path) if ref.size]
+        return [self._blocks.place(ref, row.path) for ref in self._blocks.leaves(row) if ref.size]
 
     def _need(self, path: str) -> FileRow:
         path = check_path(path)
@@ -249,9 +258,13 @@ class FileTree:
         wanted = pattern_of(pattern)
         return [s for s in self.walk(fixed_folder(pattern)) if not s.is_folder and wanted.fullmatch(s.path)]
 
-    def size(self, folder: str = "") -> int:
-        """The total size of all files below a folder."""
-        return sum(row.size for row in self._below(check_folder(folder)))
+    def size(self, path: str = "") -> int:
+        """The size of a file, or of all files below a folder."""
+        folder = check_folder(path)
+        rows = self._below(folder)
+        if rows or not folder:
+            return sum(row.size for row in rows)
+        return self._need(folder).size
 
     def count(self) -> int:
         """Count the files."""

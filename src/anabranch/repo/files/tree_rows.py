@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.arrow.types import arrow_type
 from anabranch.model.files import BLOCKS, BlockRef, FileRow
 from anabranch.model.schema import Column, Schema
+from anabranch.plan.refs_forest import MAX_LEVEL, ROOTS_LIMIT
 
 _BLOCKS = arrow_type(BLOCKS.type)
 
@@ -60,9 +62,29 @@ def key_arrays(paths: Collection[str]) -> list[pa.Array]:
 
 def rows_of(table: pa.Table) -> list[FileRow]:
     """A table that was read, as rows; its columns are in the order of the tree's."""
-    found = table.to_pylist()
     names = table.column_names
-    return [row_of({f: record[n] for f, n in zip(FileRow._fields, names, strict=True)}) for record in found]
+    fields = FileRow._fields[: len(names)]
+    if "blocks" in fields:
+        table = _without_wide(table, fields.index("blocks"))
+    found = table.to_pylist()
+    return [row_of({f: record[n] for f, n in zip(fields, names, strict=True)}) for record in found]
+
+
+def _without_wide(table: pa.Table, place: int) -> pa.Table:
+    """Put an impossible reference where a file has more than any can have, before they are made values of Python.
+
+    So such a file can be listed and deleted, and whoever reads its bytes is refused.
+    """
+    blocks = table.column(place)
+    widths = pc.list_value_length(blocks)
+    if (pc.max(widths).as_py() or 0) <= ROOTS_LIMIT:
+        return table
+    impossible = pa.scalar([_IMPOSSIBLE._asdict()], blocks.type)
+    told = pc.if_else(pc.fill_null(pc.greater(widths, ROOTS_LIMIT), False), impossible, blocks)
+    return table.set_column(place, table.field(place), told)
+
+
+_IMPOSSIBLE = BlockRef(MAX_LEVEL + 1, "", 0, "", 0, 0, b"")
 
 
 def row_of(record: dict[str, Any]) -> FileRow:

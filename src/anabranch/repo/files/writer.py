@@ -15,6 +15,7 @@ from anabranch.errors import AlreadyExists, InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.files import FileRow
 from anabranch.model.ids import ObjectId, ThingId
+from anabranch.model.local_paths import check_local
 from anabranch.model.objects import StoredObject
 from anabranch.model.paths import check_folder, check_path, is_below, join_path, split_path
 from anabranch.model.tables import TableState
@@ -80,7 +81,7 @@ class FilesWriter(FileTree):
         chunking: Chunking | None = None,
     ) -> None:
         """Write a whole file, replacing an existing one: bytes, text, a stream, or a local file by Path."""
-        path = check_path(path)
+        path = _new_path(path)
         if media_type is None and properties is None and chunking is None:
             small = content.encode() if isinstance(content, str) and len(content) <= SMALL_BYTES else content
             if isinstance(small, bytes) and len(small) <= SMALL_BYTES:
@@ -98,7 +99,7 @@ class FilesWriter(FileTree):
 
     def append(self, path: str, content: Content) -> None:
         """Append to a file; makes it if it doesn't exist."""
-        path = check_path(path)
+        path = _new_path(path)
         with _opened(content) as stream:
             refs, _ = self._blocks_out.write(stream, "a", split_path(path)[1], None)
         self._change(path, FileChange(False, refs, None, now()))
@@ -134,7 +135,7 @@ class FilesWriter(FileTree):
         """
         target, count = check_folder(folder), 0
         for relative, place in local_files(source):
-            path = check_path(join_path(target, relative))
+            path = _new_path(join_path(target, relative))
             with reading_local(place) as stream:
                 mode = os.fstat(stream.fileno()).st_mode & 0o777
                 head = stream.read(SMALL_BYTES + 1)
@@ -157,7 +158,7 @@ class FilesWriter(FileTree):
         """
         from anabranch.repo.files.fetched import fetching
 
-        path = check_path(path)
+        path = _new_path(path)
         with fetching(url, self._ctx.settings) as found:
             self.put(path, found.stream, media_type=found.media_type)  # type: ignore[arg-type]
 
@@ -229,17 +230,17 @@ class FilesWriter(FileTree):
 
     def make_folder(self, path: str) -> None:
         """Make an empty folder."""
-        folder = check_path(path.removesuffix("/"))
+        folder = _new_path(path.removesuffix("/"))
         if self._get(folder) is not None:
             raise AlreadyExists(f"{folder!r} is a file", hint="choose another name, or delete it first", path=folder)
         self._change(f"{folder}/", FileChange(True, (), None, now()))
 
     def _pairs(self, source: str, target: str) -> Iterable[tuple[FileRow, str]]:
         """The rows at or below a path, each with its new path below another."""
-        old, new = check_folder(source), check_path(target.removesuffix("/"))
+        old, new = check_folder(source), _new_path(target.removesuffix("/"))
         row = self._get(old) if old else None
         if row is not None:
-            path = join_path(new, row.name) if target.endswith("/") else new
+            path = _new_path(join_path(new, row.name)) if target.endswith("/") else new
             if path != old:
                 yield row, path
             return
@@ -250,7 +251,7 @@ class FilesWriter(FileTree):
             raise self._missing(old or "/")
         for row in found:
             inside = join_path(row.parent, row.name).removeprefix(old).lstrip("/")
-            yield row, join_path(new, inside) + ("" if row.name else "/")
+            yield row, _new_path(join_path(new, inside)) + ("" if row.name else "/")
 
     # --- gathering ---
 
@@ -297,7 +298,12 @@ class FilesWriter(FileTree):
     def _before(self, path: str) -> tuple[Any, ...]:
         """The blocks of a file's last version, to share."""
         row = self._get(path)
-        return self._blocks.leaves(row.blocks, path) if row else ()
+        return self._blocks.leaves(row) if row else ()
+
+
+def _new_path(path: str) -> str:
+    """The path of a file that is to be written, in its stored form."""
+    return check_local(check_path(path))
 
 
 GONE = FileChange(True, None, None, datetime.fromtimestamp(0, UTC))

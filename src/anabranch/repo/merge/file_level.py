@@ -262,7 +262,7 @@ class FileMoves:
     def _rows(self, side: str) -> list[FileRow]:
         if side not in self._added:
             rows = self._added_rows(side)
-            self._added[side] = [r._replace(blocks=self.reader.leaves(r.blocks, r.path)) for r in rows if r.name]
+            self._added[side] = [r._replace(blocks=self.reader.leaves(r)) for r in rows if r.name]
         return self._added[side]
 
     def _added_rows(self, side: str) -> list[FileRow]:

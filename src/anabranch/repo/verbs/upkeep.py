@@ -142,7 +142,8 @@ class UpkeepVerbs(OpenedRepository):
         `deep` also reads all rows, and compares each change with the states before and after it.
         """
         from anabranch.repo.compare.verify_changes import check_changes
+        from anabranch.repo.files.verify_tree import check_trees
         from anabranch.repo.upkeep.verify import verify
 
-        found = verify(self._ctx)
+        found = verify(self._ctx).with_more(check_trees(self._ctx, deep=deep))
         return found.deepened(check_changes(self._ctx)) if deep else found
