@@ -56,7 +56,11 @@ class _KeptDuck(DuckEngine):
 def _duck(self: Engines) -> DuckEngine:
     with self._lock:
         if self._duck is None:
-            self._duck = _KeptDuck(self._settings.objects.row_group_rows, self._at_hand)
+            rows, memory_bytes = self._settings.objects.row_group_rows, self._settings.limits.query_memory_bytes
+            if memory_bytes:  # a limit of the database, so not of the one that is kept
+                self._duck = DuckEngine(rows, self._at_hand, memory_bytes)
+            else:
+                self._duck = _KeptDuck(rows, self._at_hand)
         return self._duck
 
 

@@ -68,7 +68,7 @@ def test_without_a_limit_a_query_takes_the_time_it_takes(tmp_path: Path) -> None
 
 
 def test_what_takes_too_much_memory_says_so(tmp_path: Path) -> None:
-    repo = made(tmp_path, "duck", rows=20_000, query_memory_bytes=5_000_000)
+    repo = made(tmp_path, "duck", rows=20_000, query_memory_bytes=5_000_000, query_seconds=30)
     with pytest.raises(ab.Unavailable, match="out of memory") as refused:
         repo.sql(HEAVY).arrow()
     assert refused.value.limit == "memory"
