@@ -106,6 +106,20 @@ def remove(cx: Connection, doomed: Doomed) -> None:
     for chunk in chunks(sorted(doomed.views)):
         cx.execute(delete(t.view_objects).where(t.view_objects.c.view_id.in_(chunk)))
         cx.execute(delete(t.views).where(v.id.in_(chunk)))
+    if doomed.views:
+        _remove_useless_folds(cx)
+
+
+def _remove_useless_folds(cx: Connection) -> None:
+    """Remove folds on snapshots that are gone: somebody made them after it was found that nobody needs those."""
+    fold, snapshot = t.views.c, t.views.alias("snapshots")
+    on = snapshot.c
+    same = (on.thing_id == fold.thing_id, on.line_id == fold.since_line, on.commit_index == fold.since_index)
+    there = select(on.id).where(on.kind == "snapshot", *same)
+    useless = list(cx.scalars(select(fold.id).where(fold.kind == "fold", ~there.exists())))
+    for chunk in chunks(useless):
+        cx.execute(delete(t.view_objects).where(t.view_objects.c.view_id.in_(chunk)))
+        cx.execute(delete(t.views).where(fold.id.in_(chunk)))
 
 
 def _shorten(cx: Connection, line: LineId, length: int) -> None:

@@ -220,9 +220,18 @@ def _check(cx: Connection, view: LateView) -> None:
         raise Unavailable(message, hint="it was collected, or the repository was dropped")
     new = {o.stored.id for o in view.objects}
     objects.hold(cx)
+    if view.since is not None and not _is_snapshot(cx, view.thing_id, view.since):
+        message = f"the snapshot that view {view.id} is a fold on was collected meanwhile"
+        raise Unavailable(message, hint="try again, and let gc run with a longer grace")
     gone = link_rows(cx, [o for id_, o in view.described.items() if id_ not in new])
     if gone:
         raise Unavailable(f"{len(gone)} objects of a view were collected meanwhile", hint="try again")
+
+
+def _is_snapshot(cx: Connection, thing: ThingId, at: Position) -> bool:
+    v = t.views.c
+    here = (v.thing_id == thing) & (v.line_id == at.line) & (v.commit_index == at.index) & (v.kind == "snapshot")
+    return bool(cx.scalar(sa.select(sa.func.count()).select_from(t.views).where(here)))
 
 
 class ObjectCache(dict[ObjectId, StoredObject]):

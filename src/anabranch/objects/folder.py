@@ -17,7 +17,16 @@ from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.model.root_notes import TOKENS, is_token
 from anabranch.objects import found_files, process_folder
-from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, nothing, parquet_names, work_path
+from anabranch.objects.root import (
+    FoundFile,
+    SealedFile,
+    WrittenFile,
+    collected,
+    never_collected,
+    nothing,
+    parquet_names,
+    work_path,
+)
 from anabranch.objects.workplaces import FolderPlace, Workplace
 
 _TICK_NS = 100_000_000
@@ -48,6 +57,7 @@ class Folder:
         self.where = str(self._path)
         self._process_folder: process_folder.ProcessFolder | None = None
         self.before_upload: Callable[[], None] = nothing
+        self.is_collected: Callable[[str], bool] = never_collected
         self._lock = threading.Lock()
 
     def claim(self) -> None:
@@ -201,7 +211,7 @@ class Folder:
         try:
             return full.open("rb")
         except OSError as error:
-            raise _unread(error, full) from error
+            raise self._unread(error, path) from error
 
     def open_uri(self, uri: str) -> BinaryIO:
         """Open a file by its full path."""
@@ -213,7 +223,7 @@ class Folder:
         try:
             found = os.stat(full)
         except OSError as error:
-            raise _unread(error, full) from error
+            raise self._unread(error, path) from error
         if found.st_size != size_bytes:
             raise Corrupt(f"object file {full} has {found.st_size} bytes, {size_bytes} were written", hint=_RESTORE)
         if sha256 is None:
@@ -227,7 +237,16 @@ class Folder:
             try:
                 return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
             except OSError as error:
-                raise _unread(error, self.uri(path)) from error
+                raise self._unread(error, path) from error
+
+    def _unread(self, error: OSError, path: str) -> Corrupt | Unavailable:
+        """A missing file was collected or is damage; one that can't be opened right now is neither."""
+        place = self.uri(path)
+        if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError)):
+            missing = Corrupt(f"object file {place} is missing", hint=_RESTORE)
+            return collected(place) if self.is_collected(path) else missing
+        hint = "check its permissions, and how many files are open"
+        return Unavailable(f"object file {place} can't be read: {error.strerror or error}", hint=hint)
 
     def files(self) -> Iterator[FoundFile]:
         """List the files in the folders that we make, by the names that we give."""
@@ -349,14 +368,6 @@ def _remove(place: Path) -> None:
         return
     with suppress(OSError):
         place.unlink(missing_ok=True)
-
-
-def _unread(error: OSError, path: Path | str) -> Corrupt | Unavailable:
-    """A missing file is damage; one that can't be opened right now is not."""
-    if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError)):
-        return Corrupt(f"object file {path} is missing", hint=_RESTORE)
-    hint = "check its permissions, and how many files are open"
-    return Unavailable(f"object file {path} can't be read: {error.strerror or error}", hint=hint)
 
 
 def _unavailable(error: OSError, path: Path) -> Unavailable:

@@ -23,7 +23,16 @@ from anabranch.objects import found_files
 from anabranch.objects.blobs import Blob, Blobs
 from anabranch.objects.cache import FileCache, WantedFile
 from anabranch.objects.ranged import RangedFile
-from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, nothing, parquet_names, work_path
+from anabranch.objects.root import (
+    FoundFile,
+    SealedFile,
+    WrittenFile,
+    collected,
+    never_collected,
+    nothing,
+    parquet_names,
+    work_path,
+)
 from anabranch.objects.workplaces import Workplace
 from anabranch.settings import LEFT_BEHIND_SECONDS, RANGE_BYTES, STILL_ALIVE_SECONDS
 
@@ -45,6 +54,7 @@ class RemoteRoot:
         self._lock = threading.Lock()
         self._process_folder = FarProcessFolder(blobs, _ASIDE)
         self.before_upload: Callable[[], None] = nothing
+        self.is_collected: Callable[[str], bool] = never_collected
 
     def put(self, content: bytes | memoryview, suffix: str = ".parquet") -> SealedFile:
         """Upload under a new name; keep a copy in the cache, since writers often read."""
@@ -292,7 +302,10 @@ class RemoteRoot:
         try:
             yield
         except FileNotFoundError:
-            raise Corrupt(f"object {self._blobs.address(path)} is missing", hint=_RESTORE) from None
+            place = self._blobs.address(path)
+            if self.is_collected(path):
+                raise collected(place) from None
+            raise Corrupt(f"object {place} is missing", hint=_RESTORE) from None
 
 
 _WHOLE_BYTES = 64 * 1024 * 1024

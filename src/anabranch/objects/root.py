@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
-from anabranch.errors import Corrupt
+from anabranch.errors import Corrupt, Unavailable
 from anabranch.objects.workplaces import Workplace
 
 WORK = "jobs"
@@ -62,6 +62,9 @@ class ObjectRoot(Protocol):
     """Whether each access to a file is a request to a server."""
     before_upload: Callable[[], None]
     """Called before files are put or settled, which the catalogue may link; it does nothing unless somebody sets it."""
+
+    is_collected: Callable[[str], bool]
+    """Called with the path of a file that is missing: whether gc removed it, since nothing names it any more."""
 
     def claim(self) -> None:
         """Register our store as a writer; Unavailable if not allowed, or another store owns the place."""
@@ -149,6 +152,17 @@ class ObjectRoot(Protocol):
 
     def remove_left_behind(self, name: str) -> None:
         """Remove what a dead process left behind."""
+
+
+def never_collected(_path: str) -> bool:
+    """Take a missing file for damage: nobody can say what is named."""
+    return False
+
+
+def collected(place: object) -> Unavailable:
+    """The error for a file that gc removed while somebody was about to read or to publish it."""
+    message = f"object file {place} was collected by gc while it was in use"
+    return Unavailable(message, hint="do it again, and let gc run with a longer grace", is_collected=True)
 
 
 def nothing() -> None:

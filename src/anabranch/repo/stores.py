@@ -239,6 +239,7 @@ def _context(
         owner,
         _run_sql,
     )
+    root.is_collected = made.is_collected
     _opened[id(made)] = made
     return made
 

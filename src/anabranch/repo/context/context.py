@@ -20,7 +20,7 @@ from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog, lock_repository
 from anabranch.catalog.views import ObjectCache
 from anabranch.engines.choice import Engines
-from anabranch.errors import Corrupt, InvalidRequest, Unavailable
+from anabranch.errors import AnabranchError, Corrupt, InvalidRequest, Unavailable
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead
 from anabranch.model.ids import ObjectId
@@ -144,6 +144,19 @@ class Context:
         listed = decode_manifest(content, o)  # Some of them may have been moved since the manifest was written.
         return tuple(replace(x, place="elsewhere", path=None) if x.id in moved else x for x in listed)
 
+    def is_collected(self, path: str) -> bool:
+        """Whether nothing names a file of the root, or not any more; asked where one is missing."""
+        if getattr(_asked, "is_asking", False):
+            return False  # a manifest is missing, too
+        _asked.is_asking = True
+        try:
+            with self.catalog.apart() as cx:
+                return path not in object_rows.NamedFiles(self.read_manifest).paths(cx)
+        except AnabranchError:
+            return False
+        finally:
+            _asked.is_asking = False
+
     def default_branch(self, cx: Connection) -> str:
         """The branch used when none is named; it stays so when renamed."""
         return repositories.default_branch(cx, self.record.id)
@@ -227,7 +240,7 @@ class Context:
             if o.stored.path:
                 try:
                     self.root.check(o.stored.path, o.stored.size_bytes, None)
-                except Corrupt as error:
+                except (Corrupt, Unavailable) as error:
                     hint = "do it again, and let gc run with a longer grace"
                     raise Unavailable(f"nothing was published: {error.message}", hint=hint) from error
 
@@ -257,6 +270,9 @@ class Context:
             self.cache.put(o.id, rows)
             found[o.id] = rows
         return {id_: rows for id_, rows in found.items() if rows is not None}
+
+
+_asked = threading.local()
 
 
 def _checked(o: StoredObject, content: bytes | None) -> bytes:

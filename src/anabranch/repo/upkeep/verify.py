@@ -164,7 +164,9 @@ def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema 
         where, hint = f"object {o.id} at {o.path or 'another location'}", RESTORE_FILE
         try:
             ctx.files.locate(o).check(o, deep=True)
-        except Unavailable:
+        except Unavailable as error:
+            if error.facts.get("is_collected"):
+                return  # it went while we looked
             raise
         except AnabranchError as error:
             yield Damage("object", where, error.message, affects, hint)
