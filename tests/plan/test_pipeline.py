@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import anabranch as ab
@@ -34,15 +36,13 @@ def test_a_ring_is_refused_with_its_path() -> None:
         (LastRun("c", {"t": "1"}), {}, "keep", "nothing"),
         (LastRun("old", {"t": "1"}), {}, "full", "code"),
         (LastRun("c", {"t": "0"}), {}, "incremental", "t changed"),
-        (LastRun("c", {"t": "1"}), {"edited": ["d"]}, "full", "somebody else"),
+        (LastRun("c", {"t": "1"}), {"edited": {"d": "changed by somebody else"}}, "full", "somebody else"),
         (LastRun("c", {"t": "1"}), {"full": ["d"]}, "full", "asked for"),
         (LastRun("c", {}), {}, "full", "first time"),
         (LastRun("c", {"t": "1", "gone": "1"}), {}, "full", "no longer reads gone"),
     ],
 )
-def test_what_becomes_of_a_dataset(
-    last: LastRun | None, options: dict[str, list[str]], action: str, reason: str
-) -> None:
+def test_what_becomes_of_a_dataset(last: LastRun | None, options: dict[str, Any], action: str, reason: str) -> None:
     (step,) = plan_run([wanted("d", "incremental_by", t="1")], {"d": last} if last else {}, **options)
     assert (step.action, reason in step.reason) == (action, True), step
 

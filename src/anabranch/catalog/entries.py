@@ -128,6 +128,20 @@ def find_entry(cx: Connection, at: Clock, thing: ThingId) -> Entry | None:
     return _entry(row) if row else None
 
 
+def last_touch(cx: Connection, at: Clock, thing: ThingId) -> Position | None:
+    """Find the commit that changed a thing last among the first parents of a commit; None if it is not there.
+
+    Where two commits of a history have the same one, the thing is the same in both.
+    """
+    c = t.entries.c
+    for line, index in at.positions:
+        here = (c.thing_id == thing) & (c.line_id == line) & (c.commit_index <= index)
+        found = cx.scalar(sa.select(sa.func.max(c.commit_index)).where(here, ~c.carried))
+        if found is not None:
+            return Position(line, found)
+    return None
+
+
 def find_entries(cx: Connection, at: Clock, things: Sequence[ThingId]) -> dict[ThingId, Entry]:
     """Find the newest entries of many things, each by an index look-up."""
     if len(things) <= _FEW:

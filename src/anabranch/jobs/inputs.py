@@ -70,8 +70,8 @@ def source_of(repo: Repository, named: str | None, at: str | None, branch: str) 
 
 
 def last_touch(repo: Repository, table: str, at: str) -> str:
-    """The commit that last changed a table."""
-    return next(c.hash for c in repo.log(at, table=table, limit=1))
+    """The commit that last changed a table among the first parents of `at`, which no merge beside it can hide."""
+    return repo.workbook.last_touch(table, at)
 
 
 def repository_of(repo: Repository, pin: Pin) -> Repository:

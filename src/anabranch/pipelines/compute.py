@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import InvalidRequest, NotFound
+from anabranch.errors import InvalidRequest, MergeConflict, NotFound
 from anabranch.jobs.dealt import JobInput
 from anabranch.jobs.inputs import DatasetInput, repository_of
 from anabranch.jobs.job import Job
 from anabranch.jobs.request import JobRequest
+from anabranch.model.facts import PIPELINE
 from anabranch.pipelines.datasets import Dataset
 from anabranch.pipelines.sources import RunState, in_form, rows_of
+from anabranch.repo.branches.own_commits import Mark
 from anabranch.sql.references import find_references, quoted, splice
 
 if TYPE_CHECKING:
@@ -255,9 +257,31 @@ def run_job(state: RunState, dataset: Dataset, author: str | None) -> Mapping[st
     inputs: dict[str, JobInput] = {**tables, **files}
     dealt = {name: getattr(how, name) for name in ("shards", "shard_by", "params", "local")}
     what = (dataset.function, dataset.name, inputs, state.branch, dataset.name, dataset.key)
-    asked = JobRequest(*what, version=dataset.version, author=author, mode="replace", **dealt)
-    done = Job(state.repo, asked).run(force=True)
+    asked = JobRequest(
+        *what,
+        version=dataset.version,
+        author=author,
+        mode="replace",
+        file_mode="replace" if dataset.name in state.replaces_files else "own",
+        also_own=(files_of_runs(state.pipeline.name, dataset.name),),
+        **dealt,
+    )
+    try:
+        done = Job(state.repo, asked).run(force=True)
+    except MergeConflict as error:
+        error.hint = f"bring these files back as the job made them, or let it replace them: --full-refresh {asked.name}"
+        raise
+    state.writes[dataset.name] = sorted(done.writes)
     return {"rows": done.rows, "files": done.files}
+
+
+def files_of_runs(pipeline: str, dataset: str) -> Mark:
+    """The commits of a pipeline in which a job of it made files."""
+
+    def is_own(said: Mapping[str, Any]) -> bool:
+        return said.get("name") == pipeline and dataset in said.get("jobs", {})
+
+    return Mark(PIPELINE, is_own, lambda said: said["jobs"][dataset])
 
 
 def _as_the_run_has_it(state: RunState, given: DatasetInput, dataset: Dataset) -> DatasetInput:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.catalog.runs import RunRecord
-from anabranch.errors import AnabranchError, InvalidRequest, NotFound, RunFailed
+from anabranch.errors import AnabranchError, InvalidRequest, MergeConflict, NotFound, RunFailed
 from anabranch.jobs.code import code_hash, text_hash
 from anabranch.jobs.dealt import JobInput, Pinned
 from anabranch.jobs.inputs import last_touch
@@ -24,9 +24,12 @@ from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, comp
 from anabranch.pipelines.datasets import Dataset, Pipeline
 from anabranch.pipelines.expectations import Checked, check_dataset, check_queries, without_dropped
 from anabranch.pipelines.sources import RunState, pin_inputs, rows_to_write
-from anabranch.pipelines.write import write_rows
+from anabranch.pipelines.write import DROPPED, write_rows
 from anabranch.plan.pipeline import DatasetState, LastRun, PipelineStep, plan_run, spared
+from anabranch.repo.branches.own_commits import Mark, OwnCommit
 from anabranch.repo.branches.workbook import Ending
+from anabranch.repo.merge.merge import merge
+from anabranch.repo.merge.request import MergeRequest
 from anabranch.repo.repository import Repository
 
 log = logging.getLogger("anabranch.pipelines.run")
@@ -129,15 +132,16 @@ def run_alone(repo: Repository, pipeline: Pipeline, asked: RunRequest) -> RunRes
     full = _named(pipeline, asked.full_refresh)
     _read_session_inputs(pipeline)
     with repo.one_state():
-        last = last_state(repo, pipeline.name, output)
+        head = repo.show(output).hash
+        last = last_state(repo, pipeline.name, head)
         pins = pin_inputs(repo, pipeline, output)
         wanted = [_wanted(pipeline, d, pins) for d in pipeline.ordered]
-        edited = _edited(repo, pipeline, output, last)
+        edited = _edited(repo, pipeline, head, last)
     steps = plan_run(wanted, last.datasets if last else {}, edited=edited, full=full)
     if asked.dry_run or all(s.action == "keep" for s in steps):
         return RunResult(pipeline.name, None, output, tuple(map(StepResult, steps)))
-    codes = {w.name: w for w in wanted}
-    return _RunUnderWay(repo, pipeline, output, pins, last, codes, asked).carry_out(steps)
+    planned = _RunPlan(head, pins, last, {w.name: w for w in wanted}, full)
+    return _RunUnderWay(repo, pipeline, output, planned, asked).carry_out(steps)
 
 
 def _named(pipeline: Pipeline, full_refresh: Collection[str] | str) -> frozenset[str]:
@@ -178,14 +182,54 @@ def _code(pipeline: Pipeline, dataset: Dataset) -> str:
     return text_hash(own, *dealt, *dataset.key, dataset.refresh, dataset.group or "", *expected)
 
 
-def _edited(repo: Repository, pipeline: Pipeline, output: str, last: LastState | None) -> set[str]:
-    """Datasets that are gone, or that somebody else's commit touched last."""
+def _edited(repo: Repository, pipeline: Pipeline, head: str, last: LastState | None) -> dict[str, str]:
+    """Datasets that are not as the last run left them, each with why."""
     if last is None:
-        return set()
-    there = {t.name for t in repo.tables(output)}
-    stored = [d.name for d in pipeline.datasets if d.kind == "materialized_view"]
-    gone = {n for n in stored if n not in there and not pipeline.by_name[n].sharded}  # a job may make only files
-    return gone | {n for n in stored if n in there and last_touch(repo, n, output) not in last.commits}
+        return {}
+    stored = [d for d in pipeline.datasets if d.kind == "materialized_view"]
+    if last.tables is None:
+        return {d.name: "an older version computed it, which did not note what others changed" for d in stored}
+    there = {t.name for t in repo.tables(head)}
+    undone = any(d.sharded for d in stored) and _was_undone(repo, pipeline, head, last)
+    found: dict[str, str] = {}
+    for dataset in stored:
+        if any(_is_changed(repo, name, head, there, last) for name in _tables_of(dataset)):
+            found[dataset.name] = "it was changed by somebody else, or is gone"
+        elif dataset.sharded and undone:
+            found[dataset.name] = "what it made was reverted"
+    return found
+
+
+def _tables_of(dataset: Dataset) -> tuple[str, ...]:
+    """The tables that a dataset owns."""
+    return dataset.name, f"{dataset.name}{DROPPED}"
+
+
+def _is_changed(repo: Repository, table: str, head: str, there: Collection[str], last: LastState) -> bool:
+    """Whether a table is another one than after the last run: no commit but the run's may have touched it since."""
+    known = last.tables or {}
+    if table not in there or table not in known:
+        return (table in there) != (table in known)
+    return last_touch(repo, table, head) not in (last.commit, known[table])
+
+
+def _was_undone(repo: Repository, pipeline: Pipeline, head: str, last: LastState) -> bool:
+    """Whether commits of the pipeline were reverted since the last run began, or brought back."""
+    before = {c.hash for c in _runs_at(repo, pipeline.name, last.base)}
+    return {c.hash for c in _runs_at(repo, pipeline.name, head)} != before | {last.commit}
+
+
+@dataclass(frozen=True)
+class _RunPlan:
+    """What a run goes by: the output and the inputs as they were at one moment."""
+
+    head: str
+    """The commit of the output that the run begins from."""
+    pins: Mapping[str, Pinned]
+    last: LastState | None
+    wanted: Mapping[str, DatasetState]
+    full: frozenset[str]
+    """Datasets that are to be computed in full because somebody asked for it."""
 
 
 @dataclass
@@ -195,24 +239,22 @@ class _RunUnderWay:
     repo: Repository
     pipeline: Pipeline
     output: str
-    pins: Mapping[str, Pinned]
-    last: LastState | None
-    wanted: Mapping[str, DatasetState]
+    plan: _RunPlan
     asked: RunRequest
 
     def carry_out(self, steps: list[PipelineStep]) -> RunResult:
         record = self.repo.workbook.begin_run(self.pipeline.name, self.output, self.asked.author)
-        state = RunState(self.repo, self.pipeline, self.pins, record.branch)
+        state = RunState(self.repo, self.pipeline, self.plan.pins, record.branch, replaces_files=self._replacing_jobs())
         done: list[StepResult] = []
         checked: tuple[Checked, ...] = ()
         try:
-            self.repo.branch(record.branch, at=self.output)
+            self.repo.branch(record.branch, at=self.plan.head)
             for step in steps:
                 done.append(self._step(state, step))
                 checked += done[-1].expectations
             checked += check_queries(state)
             self._refuse(checked, record)
-            made = self._publish(record, checked)
+            made = self._publish(record, state, checked)
         except BaseException as error:
             error.add_note(f"run {record.number} of pipeline {record.pipeline} published nothing; see {record.branch}")
             self._note(record, Ending.failed(error), done, checked)
@@ -257,9 +299,10 @@ class _RunUnderWay:
         return step, counts, dropped
 
     def _computed(self, state: RunState, dataset: Dataset, step: PipelineStep) -> tuple[PipelineStep, Computed]:
-        if step.action == "incremental" and self.last is not None:
+        last = self.plan.last
+        if step.action == "incremental" and last is not None:
             try:
-                return step, compute_new(state, dataset, step.moved, Since(self.last.commit, self.last.pins))
+                return step, compute_new(state, dataset, step.moved, Since(last.commit, last.pins))
             except NeedsAll as reason:
                 step = PipelineStep(step.name, "full", f"{step.reason}; {reason}", step.moved)
         return step, Computed(compute(state, dataset))
@@ -272,15 +315,33 @@ class _RunUnderWay:
             hint = f"look at branch {record.branch!r}, mend the data or the code, run again"
             raise RunFailed(message, hint=hint, branch=record.branch)
 
-    def _publish(self, record: RunRecord, checked: tuple[Checked, ...]) -> Commit:
-        """Squash the run's branch into the output; a run that changed no row is recorded by an empty commit."""
+    def _replacing_jobs(self) -> set[str]:
+        """The jobs whose files replace others: where that was asked for, or runs did not note which files they made."""
+        runs = [c.said for c in _runs_at(self.repo, self.pipeline.name, self.plan.head)]
+        jobs = {d.name for d in self.pipeline.datasets if d.sharded}
+        unnoted = {name for said in runs if "tables" not in said for name in said["datasets"]}
+        noted = {name for said in runs for name in said.get("jobs", {})}
+        return jobs & (self.plan.full | (unnoted - noted))
+
+    def _publish(self, record: RunRecord, state: RunState, checked: tuple[Checked, ...]) -> Commit:
+        """Squash the run's branch into the output; a run that changed no row is recorded by an empty commit.
+
+        Its tables are the pipeline's: one that others changed since the run began is a conflict, whatever its rows.
+        """
         said: dict[str, Any] = {
             "message": f"run {record.number} of pipeline {record.pipeline}",
             "author": self.asked.author,
-            "provenance": {label: f"{pin.repository}@{pin.commit}" for label, pin in self.pins.items()},
-            "facts": self._facts(record, checked),
+            "provenance": {label: f"{pin.repository}@{pin.commit}" for label, pin in self.plan.pins.items()},
+            "facts": self._facts(record, state, checked),
         }
-        made = self.repo.merge(record.branch, into=self.output, mode="squash", **said).commit
+        asked = MergeRequest(
+            (record.branch,), self.output, mode="squash", strictness="table", since=self.plan.head, **said
+        )
+        try:
+            made = merge(self.repo.workbook.ctx, asked).commit
+        except MergeConflict as error:
+            error.hint = "run it again: what others changed in its tables meanwhile is computed in full"
+            raise
         if PIPELINE.value(made.facts) == PIPELINE.value(said["facts"]):
             return made
         with self.repo.commit(self.output, allow_empty=True, **said) as tx:
@@ -288,12 +349,29 @@ class _RunUnderWay:
         assert tx.commit is not None
         return tx.commit
 
-    def _facts(self, record: RunRecord, checked: tuple[Checked, ...]) -> dict[str, Any]:
-        datasets = {w.name: {"code": w.code, "versions": dict(w.versions)} for w in self.wanted.values()}
-        inputs = {label: pin.commit for label, pin in self.pins.items()}
-        results = [c.as_document() for c in checked]
-        said = {"name": record.pipeline, "run": record.number, "datasets": datasets, "inputs": inputs}
-        return PIPELINE.facts({**said, "expectations": results})
+    def _facts(self, record: RunRecord, state: RunState, checked: tuple[Checked, ...]) -> dict[str, Any]:
+        datasets = {w.name: {"code": w.code, "versions": dict(w.versions)} for w in self.plan.wanted.values()}
+        inputs = {label: pin.commit for label, pin in self.plan.pins.items()}
+        return PIPELINE.facts(
+            {
+                "name": record.pipeline,
+                "run": record.number,
+                "datasets": datasets,
+                "inputs": inputs,
+                "expectations": [c.as_document() for c in checked],
+                "base": self.plan.head,
+                "tables": self._tables(record.branch),
+                "jobs": dict(state.writes),
+            }
+        )
+
+    def _tables(self, branch: str) -> dict[str, str]:
+        """The tables of the datasets after the run, each with what had changed it last before; "" for nothing."""
+        owned = {name for d in self.pipeline.datasets if d.kind == "materialized_view" for name in _tables_of(d)}
+        head = self.plan.head
+        before = {t.name for t in self.repo.tables(head)}
+        there = sorted(owned & {t.name for t in self.repo.tables(branch)})
+        return {name: last_touch(self.repo, name, head) if name in before else "" for name in there}
 
 
 @contextmanager
@@ -317,18 +395,27 @@ class LastState:
     datasets: Mapping[str, LastRun]
     pins: Mapping[str, str]
     """The commits at which outside tables were read, by label."""
-    commits: frozenset[str]
-    """All commits of the pipeline, to tell its own changes from others'."""
+    base: str
+    """The commit that the run began from."""
+    tables: Mapping[str, str] | None
+    """The tables of its datasets, each with the commit that had changed it last before the run, if any had.
+
+    None if the run was one of an older version, which did not note them."""
 
 
-def last_state(repo: Repository, pipeline: str, branch: str) -> LastState | None:
-    """Read the newest commit of a pipeline that a branch reaches; None if there is none."""
-    found = [(hash_, said) for hash_, said in repo.workbook.facts(PIPELINE, branch) if said.get("name") == pipeline]
+def last_state(repo: Repository, pipeline: str, at: str) -> LastState | None:
+    """Read the newest commit of a pipeline among the first parents of a ref that is not reverted; None if none is."""
+    found = _runs_at(repo, pipeline, at)
     if not found:
         return None
-    newest, said = found[0]
+    newest, said = found[-1].hash, found[-1].said
     datasets = {name: LastRun(d["code"], d["versions"]) for name, d in said["datasets"].items()}
-    return LastState(newest, datasets, said["inputs"], frozenset(hash_ for hash_, _ in found))
+    return LastState(newest, datasets, said["inputs"], said.get("base", newest), said.get("tables"))
+
+
+def _runs_at(repo: Repository, pipeline: str, at: str) -> list[OwnCommit]:
+    """The commits of a pipeline among the first parents of a ref, oldest first, without those that were reverted."""
+    return repo.workbook.own_commits(at, [Mark(PIPELINE, lambda said: said.get("name") == pipeline)])
 
 
 def watch(
@@ -349,13 +436,14 @@ def watch(
     repo = output_repository(repo, pipeline)
     with only_runner(repo, pipeline.name):
         while not stop():
+            before = _heads(repo, pipeline)
             try:
                 done = run_alone(repo, pipeline, RunRequest(on, author=author, notify=notify_step))
                 if done.run is not None:
                     notify(done)
             except AnabranchError as error:
                 notify(error)
-                before = _heads(repo, pipeline)  # The same inputs would fail again, so one must move.
+                # The same inputs would fail again, so one must have moved since the run began.
                 while not stop() and _heads(repo, pipeline) == before:
                     time.sleep(every_seconds)
             time.sleep(every_seconds)

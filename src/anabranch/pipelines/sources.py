@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,10 @@ class RunState:
     """What changed in tables since the last run, by repository and label; shared by datasets."""
     unchanged: set[str] = field(default_factory=set)
     """Datasets that this run did not change."""
+    replaces_files: Collection[str] = ()
+    """Jobs whose files take the place of whatever has their paths."""
+    writes: dict[str, list[str]] = field(default_factory=dict)
+    """For each job of this run, the writes of its files, by which they are told from those of others."""
 
     def table(self, given: DatasetInput, **chosen: Any) -> Table:
         """An input as a table: as computed so far in the run, or as pinned."""

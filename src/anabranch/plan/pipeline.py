@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from anabranch.errors import InvalidRequest
@@ -84,15 +85,16 @@ def plan_run(
     wanted: Sequence[DatasetState],
     last: Mapping[str, LastRun],
     *,
-    edited: Collection[str] = (),
+    edited: Mapping[str, str] = MappingProxyType({}),
     full: Collection[str] = (),
 ) -> list[PipelineStep]:
     """Decide for each dataset, in order, whether it is kept, computed from what changed, or computed in full.
 
-    `edited` are datasets that somebody else changed since, or that are missing; `full` those to compute in any case.
+    `edited` are datasets whose tables are not as the last run left them, each with why; `full` those to compute in
+    any case.
     """
     progress = _MovedDatasets()
-    steps = [_step(w, last.get(w.name), w.name in edited, w.name in full, progress) for w in wanted]
+    steps = [_step(w, last.get(w.name), edited, w.name in full, progress) for w in wanted]
     return steps
 
 
@@ -103,7 +105,9 @@ def spared(step: PipelineStep, unchanged: Collection[str]) -> PipelineStep:
     return step
 
 
-def _step(w: DatasetState, last: LastRun | None, edited: bool, full: bool, progress: _MovedDatasets) -> PipelineStep:
+def _step(
+    w: DatasetState, last: LastRun | None, edited: Mapping[str, str], full: bool, progress: _MovedDatasets
+) -> PipelineStep:
     moved = _moved(w, last, progress)
     why = _why_full(w, last, edited, full, moved)
     if why is None and not moved:
@@ -121,16 +125,21 @@ def _moved(w: DatasetState, last: LastRun | None, progress: _MovedDatasets) -> t
     return (*outside, *(name for name in w.reads if name in progress.moved))
 
 
-def _why_full(w: DatasetState, last: LastRun | None, edited: bool, full: bool, moved: Sequence[str]) -> str | None:
+def _why_full(
+    w: DatasetState, last: LastRun | None, edited: Mapping[str, str], full: bool, moved: Sequence[str]
+) -> str | None:
     """Why a dataset must be computed in full, whatever changed in its inputs; None if it need not be."""
     if full:
         return "a full refresh was asked for"
     if last is None:
         return "it was not computed before"
-    if edited:
-        return "it was changed by somebody else, or is gone"
+    if w.name in edited:
+        return edited[w.name]
     if last.code != w.code:
         return "its code changed"
+    touched = [name for name in w.reads if name in edited]
+    if touched and w.refresh != "full":
+        return f"{', '.join(touched)} is not as the last run left it"
     gone = [name for name in last.versions if name not in w.versions and name not in w.reads]
     if gone:
         return f"it no longer reads {', '.join(gone)}"

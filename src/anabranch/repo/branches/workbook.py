@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anabranch.catalog import history, jobs, leases, provenance, runs
+from anabranch.catalog import entries, history, jobs, leases, provenance, runs
 from anabranch.catalog.leases import Ending
 from anabranch.errors import InvalidRequest
 from anabranch.model.facts import OwnFact
@@ -16,6 +16,7 @@ from anabranch.repo.branches import jobs as past_jobs
 from anabranch.repo.branches.own_commits import Mark, OwnCommit, find_own_commits
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import find_table
 
 if TYPE_CHECKING:
     from anabranch.catalog.jobs import JobRecord
@@ -44,6 +45,14 @@ class Workbook:
         """List a writer's commits among the first parents of a ref, oldest first, without those that were reverted."""
         with self.ctx.catalog.read() as cx:
             return find_own_commits(self.ctx, cx, resolve(self.ctx, cx, at), marks)
+
+    def last_touch(self, table: str, at: str) -> str:
+        """Find the commit that changed a table last among the first parents of a ref."""
+        with self.ctx.catalog.read() as cx:
+            clock = history.clock(cx, resolve(self.ctx, cx, at))
+            found = entries.last_touch(cx, clock, find_table(self.ctx, cx, clock, table).id)
+            assert found is not None
+            return history.known_head(cx, found).hash
 
     def find_parent(self, branch: str, parent: str | None) -> CommitHead:
         """Find the commit that a job works from: the branch's head, or one that the branch contains."""

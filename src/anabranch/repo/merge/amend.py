@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from anabranch.catalog import commits, history
 from anabranch.errors import InvalidRequest
 from anabranch.model.commits import BranchHead, Commit
+from anabranch.model.facts import JOB, PIPELINE
 from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.commit.open_commit import OpenCommit, working_set
@@ -44,7 +46,7 @@ def amend(ctx: Context, asked: AmendRequest, work: OpenCommit | None = None) -> 
             hint = f"amend {work.branch!r}, or finish() the open commit"
             raise InvalidRequest(f"open commit {work.id} is on branch {work.branch!r}, not on {head.name!r}", hint=hint)
         tip = head.position if work is None else commit_unseen(ctx, work, work._start, head, head.position)
-        made = remake(ctx, head.position, tip, head, _said(ctx, head, asked), "amend")
+        made = remake(ctx, head.position, tip, head, _said(ctx, head, asked, work), "amend")
         with ctx.catalog.write() as cx:
             ctx.move(cx, head, history.by_hash(cx, ctx.record.id, made.hash)[0], "amend", asked.author)
     if work is not None:
@@ -52,13 +54,22 @@ def amend(ctx: Context, asked: AmendRequest, work: OpenCommit | None = None) -> 
     return made
 
 
-def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> CommitWords:
-    """Take the old commit's message, author, date and facts, except where new ones are given."""
+def _said(ctx: Context, head: BranchHead, asked: AmendRequest, work: OpenCommit | None) -> CommitWords:
+    """Take the old commit's message, author, date and facts, except where new ones are given.
+
+    With more work in it, it is no longer what a job or a run of a pipeline made, and does not say so.
+    """
     with ctx.catalog.read() as cx:
         old, origins = commits.describe(cx, [head.position])[0], origins_at(cx, [head.position])
     date = old.started_at if asked.date is None else asked.date
     started_at = check_date(date, ctx.catalog.now())
-    return CommitWords(asked.message or old.message, asked.author or old.author, started_at, origins, old.facts)
+    facts = old.facts if work is None else {n: v for n, v in old.facts.items() if not _is_of_a_run(n, v)}
+    return CommitWords(asked.message or old.message, asked.author or old.author, started_at, origins, facts)
+
+
+def _is_of_a_run(name: str, value: Any) -> bool:
+    """Whether a fact says that a job or a run of a pipeline made a commit."""
+    return any(name in fact.names and fact.is_value(name, value) for fact in (JOB, PIPELINE))
 
 
 _STRICTNESS = "disjoint"

@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 
 from anabranch.catalog import history
 from anabranch.catalog.store import Connection
-from anabranch.errors import InvalidRequest
+from anabranch.errors import BranchMoved, InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
-from anabranch.plan.history import newest_of
+from anabranch.plan.history import is_ancestor, newest_of
 from anabranch.plan.merge.rules import check_strictness
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.compare.diff import diff
@@ -40,6 +40,8 @@ class MergeRequest:
     provenance: Any = ()
     """For a squash: what it is made from, if not its sources."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    since: str | None = None
+    """A commit that the branch must contain: the one from which the sources began."""
 
     def __post_init__(self) -> None:
         check_words("merge" if self.message is None else self.message, self.author)
@@ -76,8 +78,18 @@ class MergeResult:
 def read_ends(ctx: Context, cx: Connection, asked: MergeRequest) -> tuple[Target, list[Position]]:
     """Find the branch that moves, and the sources it lacks."""
     target = target_at(cx, need_branch(ctx, cx, asked.into))
+    if asked.since is not None:
+        _check_since(ctx, cx, asked.since, target)
     found = list(dict.fromkeys(resolve(ctx, cx, s) for s in asked.sources))
     return target, newest_of(history.Lines(cx), found, target.clock.head)
+
+
+def _check_since(ctx: Context, cx: Connection, since: str, target: Target) -> None:
+    """Refuse a branch that lost a commit, such as by a reset: a merge would bring it back."""
+    if not is_ancestor(history.Lines(cx), resolve(ctx, cx, since), target.clock.head):
+        name = target.branch.name
+        message = f"branch {name!r} no longer contains {since[:10]}, from which this work began"
+        raise BranchMoved(message, hint="do the work again from what the branch shows now", branch=name)
 
 
 def diff_since(ctx: Context, target: Target, made: Commit) -> Callable[[], Diff]:
