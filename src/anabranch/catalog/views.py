@@ -74,9 +74,17 @@ def layers(cx: Connection, at: Clock, thing: ThingId, known: ObjectCache) -> Lay
     newest: tuple[ViewId, Position] | None = None
     for kind, newest in serving(cx, at, thing):
         found = Layers.over(found, _view(cx, newest[0], kind, max(found.top, 0), known))
-    changes = _changes(cx, at, thing, newest[1] if newest else None, max(found.top, 0))
+    since = newest[1] if newest else None
+    return Layers.over(found, changes_after(cx, at, thing, since, max(found.top, 0), known))
+
+
+def changes_after(
+    cx: Connection, at: Clock, thing: ThingId, base: Position | None, above: int, known: ObjectCache
+) -> Layers:
+    """The changes after a commit, or all, whatever views show, with turns above a number."""
+    changes = _changes(cx, at, thing, base, above)
     learn(cx, [id_ for _, id_ in changes], known)
-    return Layers.over(found, Layers((Layer(turn, known[id_]) for turn, id_ in changes), known.read_manifest))
+    return Layers((Layer(turn, known[id_]) for turn, id_ in changes), known.read_manifest)
 
 
 def _view(cx: Connection, view: ViewId, kind: ViewKind, above: int, known: ObjectCache) -> Layers:

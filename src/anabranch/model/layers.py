@@ -219,6 +219,17 @@ class Layers(Sequence[Layer]):
         return own + (self.below.rows_bytes if self.below else 0)
 
     @cached_property
+    def counted_rows(self) -> int | None:
+        """How many rows the layers show; None if only reading tells.
+
+        It does where a snapshot has deletes: it keeps some whose rows were left out already.
+        """
+        below = self.below.counted_rows if self.below else 0
+        if below is None or any(x.view == "snapshot" and x.object.kind == "delete" for x in self._linked):
+            return None
+        return below + sum(_SIGNS.get(x.object.kind, 0) * x.object.row_count for x in self._linked)
+
+    @cached_property
     def schema_ids(self) -> frozenset[SchemaId]:
         """The schemas that the objects were written under."""
         own = frozenset(x.object.schema_id for x in self._linked)
@@ -291,6 +302,10 @@ class Layers(Sequence[Layer]):
 
 _OF_LINKED = ("_inside", "_own", "_directly", "_index")
 """What depends on the linked objects alone, not on the layers below."""
+
+
+_SIGNS = {"rows": 1, "manifest": 1, "delete": -1}
+"""Whether the rows of an object come or go."""
 
 
 def chained(*parts: Sequence[Layer]) -> Layers:

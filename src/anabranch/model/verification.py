@@ -65,6 +65,11 @@ class Damage:
 
 
 @dataclass(frozen=True)
+class KnownFault(Damage):
+    """Something that an earlier version wrote wrongly, which stays in the history and does no harm any more."""
+
+
+@dataclass(frozen=True)
 class Verification:
     """What was checked, and all damages that were found."""
 
@@ -77,14 +82,23 @@ class Verification:
     tables: int = 0
     """Tables of heads that were found readable."""
     deep: bool = False
+    known: tuple[KnownFault, ...] = ()
+    """What earlier versions wrote wrongly: nothing is lost by it, and nothing needs to be done."""
 
     @property
     def is_sound(self) -> bool:
         return not self.damages
 
     def with_more(self, more: Iterable[Damage]) -> Verification:
-        """The same, with more damages."""
-        return replace(self, damages=tuple(dict.fromkeys((*self.damages, *more))))
+        """The same, with more damages and known faults."""
+        found = list(more)
+        faults = [x for x in found if isinstance(x, KnownFault)]
+        damages = [x for x in found if not isinstance(x, KnownFault)]
+        return replace(
+            self,
+            damages=tuple(dict.fromkeys((*self.damages, *damages))),
+            known=tuple(dict.fromkeys((*self.known, *faults))),
+        )
 
     def deepened(self, more: Iterable[Damage]) -> Verification:
         """The same, with the damages found by reading all rows."""

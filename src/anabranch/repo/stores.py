@@ -21,6 +21,7 @@ from anabranch.model.ids import BranchId, CommitId, LineId, new_id
 from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.model.object_urls import is_object_url, read_object_url
 from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, check_folder, is_there
+from anabranch.model.verification import KnownFault
 from anabranch.objects.locations import open_root
 from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
@@ -148,7 +149,7 @@ def _has_damage(cx: Connection) -> bool:
     from anabranch.catalog.checks.catalog import check_catalog
 
     damages, _ = check_catalog(cx)
-    return bool(damages)
+    return any(not isinstance(damage, KnownFault) for damage in damages)
 
 
 def _reach(location: str, settings: Settings, create: bool) -> Catalog:

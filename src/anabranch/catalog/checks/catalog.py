@@ -11,6 +11,7 @@ from anabranch.catalog import tables as t
 from anabranch.catalog.checks import refs
 from anabranch.catalog.checks.commits import HashCheck, check_commits
 from anabranch.catalog.checks.contents import check_objects, check_schemas, check_views
+from anabranch.catalog.checks.file_counts import check_file_counts
 from anabranch.catalog.checks.look_ups import LookUps
 from anabranch.catalog.checks.rows import CatalogReader, CatalogRow, any_text
 from anabranch.catalog.checks.states import STATE_CHECKS
@@ -25,6 +26,7 @@ CHECKS: Mapping[str, Callable[[LookUps], None]] = {
     "moves": refs.check_moves,
     "tags": refs.check_tags,
     "commits": lambda known: check_commits(known, (HashCheck(), *STATE_CHECKS)),
+    "counts of files": check_file_counts,
     "schemas": check_schemas,
     "objects": check_objects,
     "views": check_views,
@@ -45,7 +47,7 @@ OWN = {
 
 
 def check_catalog(cx: Connection) -> tuple[list[Damage], dict[str, int]]:
-    """Check every row; return the damages, and how many rows each table has."""
+    """Check every row; return the damages, known faults among them, and how many rows each table has."""
     reader = CatalogReader(cx)
     with any_text(cx):
         known = LookUps(reader)

@@ -35,6 +35,16 @@ def is_hash(text: str) -> bool:
     return _HASH.fullmatch(text) is not None
 
 
+@dataclass(frozen=True)
+class Miscount:
+    """A commit that says another number of files than the one before it and its changes make."""
+
+    row: CatalogRow
+    position: Position
+    expected: int
+    affects: Affected
+
+
 @dataclass
 class LookUps:
     """Look-ups over one state of the catalogue. Repositories and lines are kept; of the rest, only recent ones."""
@@ -42,6 +52,10 @@ class LookUps:
     reader: CatalogReader
     repositories: dict[str, CatalogRow] = field(default_factory=dict)
     lines: dict[str, CatalogRow] = field(default_factory=dict)
+    miscounts: list[Miscount] = field(default_factory=list)
+    """Commits whose files are not as many as before and what they changed."""
+    tree_begins: dict[str, list[Position]] = field(default_factory=dict)
+    """The commits that bring a first snapshot of files, by file tree: it shows nothing from before."""
     _commits: dict[tuple[str, int], CatalogRow | None] = field(default_factory=dict)
     _schemas: dict[str, Schema | None] = field(default_factory=dict)
     _reach: list[tuple[str, dict[LineId, int]]] | None = None

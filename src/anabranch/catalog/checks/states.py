@@ -8,7 +8,7 @@ from typing import get_args
 from anabranch.catalog import history
 from anabranch.catalog import tables as t
 from anabranch.catalog.checks.commits import OnLine, Said, affected_by, entry_of
-from anabranch.catalog.checks.look_ups import LookUps, is_id
+from anabranch.catalog.checks.look_ups import LookUps, Miscount, is_id
 from anabranch.catalog.checks.rows import CatalogRow, refused
 from anabranch.catalog.publish import carried_state
 from anabranch.model.clock import Position
@@ -26,7 +26,12 @@ _LETTERS = {"table": "t", "namespace": "n", "files": "f", "attribute": "c"}
 def entries_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """Entries are of possible things, have an existing schema, and as many rows as their changes imply."""
     for row in (e for e in said.entries if not e.carried):
-        for what in (*_entry(known, row), *_row_count(on, said, row), *_first_view(said, row)):
+        counted = _row_count(on, said, row)
+        if row.kind == "files":
+            _note_files(known, said, row, counted)
+            counted = None
+        wrong = () if counted in (None, row.row_count) else (_miscounted(row, counted),)
+        for what in (*_entry(known, row), *wrong, *_first_view(said, row)):
             yield row.damage(what, affected_by(known, said, row.thing_id))
 
 
@@ -41,22 +46,42 @@ def _entry(known: LookUps, row: CatalogRow) -> Iterator[str]:
     names_none = row.dropped and row.schema_id is None  # As it is for what a namespace takes along.
     if has_rows and not names_none and not known.knows_schema(row.schema_id):
         yield f"its schema {row.schema_id!r} is not there"
-    if has_rows and (row.row_count is None or row.row_count < 0):
+    is_negative = row.row_count is not None and row.row_count < 0 and row.kind != "files"
+    if has_rows and (row.row_count is None or is_negative):
         yield f"row_count is {row.row_count!r}"
 
 
-def _row_count(on: OnLine, said: Said, row: CatalogRow) -> Iterator[str]:
-    """A table has the rows it had before, plus those inserted, minus those deleted."""
+def _note_files(known: LookUps, said: Said, row: CatalogRow, counted: int | None) -> None:
+    """Note what a commit says of its files, to be judged when all commits are known."""
+    if _begins_anew(said, row):
+        known.tree_begins.setdefault(row.thing_id, []).append(said.position)
+    if counted is not None and row.row_count is not None and counted != row.row_count:
+        affects = affected_by(known, said, row.thing_id)
+        known.miscounts.append(Miscount(row, said.position, counted, affects))
+
+
+def _begins_anew(said: Said, row: CatalogRow) -> bool:
+    """Whether files are read from this commit on: it brings a snapshot of its own, which shows nothing from before."""
+    own = [v for v in said.views if v.thing_id == row.thing_id and v.kind == "snapshot"]
+    return row.kind == "files" and any(v.created_at == said.commit.finished_at for v in own)
+
+
+def _miscounted(row: CatalogRow, counted: int | None) -> str:
+    return f"row_count is {row.row_count}, its changes make {counted}"
+
+
+def _row_count(on: OnLine, said: Said, row: CatalogRow) -> int | None:
+    """Count the rows that were there before, plus those inserted, minus those deleted; None for what has no rows."""
     if not holds_rows(row.kind):
-        return
+        return None
     changes = said.changes_of(row.thing_id)
     kinds = (("rows", "manifest"), ("delete",))
     came, went = (sum(c.object_rows or 0 for c in changes if c.object_kind in k) for k in kinds)
     before = on.entry(row.thing_id)
     is_new = row.replaced or "create" in row.operations or before is None or before.dropped
+    is_new = is_new or _begins_anew(said, row)
     rows = (0 if is_new or before is None else before.row_count or 0) + came - went
-    if row.row_count != (0 if row.dropped else rows):
-        yield f"row_count is {row.row_count}, its changes make {rows}"
+    return 0 if row.dropped else rows
 
 
 def _first_view(said: Said, row: CatalogRow) -> Iterator[str]:
@@ -194,7 +219,7 @@ def _view(row: CatalogRow, entry: Entry | None) -> Iterator[str]:
         yield f"{row.id!r} is no {row.kind!r}"
     if entry is None or entry.dropped or not holds_rows(entry.kind):
         yield f"its table {row.thing_id!r} is not there"
-    elif entry.row_count != row.row_count:
+    elif entry.row_count != row.row_count and entry.kind != "files":
         yield f"row_count is {row.row_count}, its table has {entry.row_count}"
     if row.created_at <= 0:
         yield f"created_at is {row.created_at}, before any store"

@@ -109,7 +109,10 @@ def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: s
     layers = views.layers(cx, at, table, ctx.known_objects)
     ctx.known_objects.make_room(layers)
     known = schema_of(ctx, cx, {entry.schema_id, *layers.schema_ids})
-    return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, entry.attributes)
+    row_count = entry.row_count or 0
+    if table == files_thing(ctx.record.id) and layers.counted_rows is not None:
+        row_count = layers.counted_rows  # Earlier versions counted wrongly where writers published at the same time.
+    return TableState(table, name, known[entry.schema_id], row_count, layers, known, entry.attributes)
 
 
 def files_state(ctx: Context, cx: Connection, at: Clock) -> TableState:

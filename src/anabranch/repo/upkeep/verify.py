@@ -44,7 +44,7 @@ def verify(ctx: Context) -> Verification:
         else:
             count, size = count + 1, size + looked_at.size_bytes
     damages += check_settled(ctx)
-    return Verification(tuple(dict.fromkeys(damages)), count, size, rows, tables)
+    return Verification((), count, size, rows, tables).with_more(damages)
 
 
 def _heads(ctx: Context, cx: Connection) -> Iterator[Damage | int]:

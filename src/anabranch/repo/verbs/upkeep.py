@@ -12,6 +12,7 @@ from anabranch.model.verification import Verification
 from anabranch.repo.verbs.opened import OpenedRepository
 
 if TYPE_CHECKING:
+    from anabranch.model.commits import Commit
     from anabranch.repo.branches.workbook import Workbook
     from anabranch.repo.upkeep.locations import AddedLocation
 
@@ -137,13 +138,24 @@ class UpkeepVerbs(OpenedRepository):
         return gc(self._ctx, ages, dry_run, take_over)
 
     def verify(self, *, deep: bool = False) -> Verification:
-        """Check the whole store and list all damages: the catalogue, every object, every table of every branch.
+        """Check the whole store and list all damages: the catalogue, every object, every table and file of branches.
 
         `deep` also reads all rows, and compares each change with the states before and after it.
         """
         from anabranch.repo.compare.verify_changes import check_changes
+        from anabranch.repo.files.hidden import check_hidden
         from anabranch.repo.files.verify_tree import check_trees
         from anabranch.repo.upkeep.verify import verify
 
         found = verify(self._ctx).with_more(check_trees(self._ctx, deep=deep))
+        found = found.with_more(check_hidden(self._ctx))
         return found.deepened(check_changes(self._ctx)) if deep else found
+
+    def repair(self) -> list[Commit]:
+        """Bring back versioned files that `verify` reports as hidden, by a commit on each branch that lacks some.
+
+        Returns the commits; history and hashes stay as they are.
+        """
+        from anabranch.repo.commit.repair import repair
+
+        return repair(self._ctx)
