@@ -38,15 +38,29 @@ class Ending:
 def take_lease(cx: Connection, repository: RepositoryId, name: str, holder: str, for_microseconds: int) -> str | None:
     """Take or renew a lease; if somebody else still holds it, return who."""
     moment, full = now(cx), f"{repository}/{name}"
-    found = cx.execute(select(leases).where(leases.c.name == full).with_for_update()).one_or_none()
-    if found is not None and found.holder != holder and found.until > moment:
-        return str(found.holder)
     values = {"holder": holder, "taken_at": moment, "until": moment + for_microseconds}
-    if found is None:
-        cx.execute(leases.insert(), [{"name": full, "repository_id": repository, **values}])
-    else:
-        cx.execute(update(leases).where(leases.c.name == full).values(**values))
+    wanted = select(leases).where(leases.c.name == full).with_for_update()
+    while True:
+        found = cx.execute(wanted).one_or_none()
+        if found is not None:
+            break
+        if _insert(cx, {"name": full, "repository_id": repository, **values}):
+            return None
+        # Another one inserted it at the same moment: that lease counts, unless it is given back by now.
+    if found.holder != holder and found.until > moment:
+        return str(found.holder)
+    cx.execute(update(leases).where(leases.c.name == full).values(**values))
     return None
+
+
+def _insert(cx: Connection, lease: Mapping[str, Any]) -> bool:
+    """Insert a lease; False if one of that name was inserted meanwhile."""
+    if cx.dialect.name == "sqlite":  # It has one writer at a time.
+        cx.execute(leases.insert(), [lease])
+        return True
+    from sqlalchemy.dialects.postgresql import insert
+
+    return cx.execute(insert(leases).values(**lease).on_conflict_do_nothing()).rowcount == 1
 
 
 def end_lease(cx: Connection, repository: RepositoryId, name: str, holder: str) -> None:
