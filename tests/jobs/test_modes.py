@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -378,3 +379,39 @@ def test_what_can_not_be_is_refused_before_anything_runs(repo: ab.Repository, me
         job.run(**BAD[message])
     assert job.ran == 0
     assert repo.jobs() == []
+
+
+@pytest.mark.parametrize("key", ["id", ()], ids=["keyed", "keyless"])
+def test_branches_of_shards_come_from_the_parent_and_hold_what_was_published(repo: ab.Repository, key: Any) -> None:
+    job = Maker(repo, key=key, keep_shards=True)
+    row = {1: {"id": 1, "a": 1}, 2: {"id": 2, "a": 2}, 3: {"id": 3, "a": 3}}
+    job.rows = row if key == () else {n: {"a": r["a"]} for n, r in row.items()}
+    job.appends, job.puts = {"log.txt": "a\nb\n", "same.txt": "c\nd\n"}, {"put.txt": "one"}
+    job.run()
+    edit(repo, lambda tx: (tx.table("out").update({"a": "7"}, where="id = 1"), tx.files.append("log.txt", "others\n")))
+    parent = repo.show("main").hash
+    changed = {1: {"id": 1, "a": 1}, 2: {"id": 2, "a": 5}, 3: {"id": 3, "a": 3}, 4: {"id": 4, "a": 4}}
+    job.rows = changed if key == () else {n: {"a": r["a"]} for n, r in changed.items()}
+    job.appends["log.txt"], job.puts["put.txt"] = "a\nc\n", "two"
+    done = job.run()
+    names = [b.name for b in repo.branches() if b.name.startswith("job/")]
+    assert names == ["job/make/shard-00000", "job/make/shard-00001"]
+    assert [c.parents for name in names for c in repo.log(name, limit=1)] == [(parent,), (parent,)]
+    repo.branch("squash", at=parent)
+    repo.merge(names, into="squash", mode="squash")
+    shown, published = (Counter(map(str, repo.table("out", at=ref).rows())) for ref in ("squash", "main"))
+    assert not published - shown, "only deletions are in no shard"
+    assert done.commit.hash == repo.show("main").hash
+    assert repo.files("squash").read("log.txt") == b"a\nb\nothers\na\nc\n"
+    assert repo.files().read("log.txt") == b"others\na\nc\n"
+    for path in ("same.txt", "put.txt"):
+        assert repo.files("squash").read(path) == repo.files().read(path)
+
+
+def test_a_key_that_two_shards_make_is_refused_and_both_are_named(repo: ab.Repository) -> None:
+    def same(shard: Any) -> Iterator[dict[str, Any]]:
+        yield {"id": 1, "a": shard.number}
+
+    job = repo.job(same, inputs={"numbers": "numbers"}, table="out", key="id", shards=2, local=True)
+    with pytest.raises(ab.RunFailed, match="shards 0 and 1 both made the row id=1 of 'out'"):
+        job.run()

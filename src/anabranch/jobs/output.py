@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ from anabranch.errors import InvalidRequest, RunFailed
 from anabranch.jobs.dealt import Pinned
 from anabranch.jobs.request import JobRequest
 from anabranch.model.facts import JOB
+from anabranch.plan.merge.rules import EVERYWHERE
 from anabranch.repo.branches.own_commits import Mark
 from anabranch.repo.merge.publish_made import (
     MadeContent,
@@ -136,11 +138,17 @@ def publish_output(output: JobOutput, done: Manifests) -> PublishedOutput:
     marks = (Mark(JOB, lambda said: said.get("name") == asked.name), *asked.also_own)
     own = Writer(marks, lambda c: JOB.is_value(JOB.name, c.said) and c.said.get("id") == output.job_id)
     if asked.keep_shards:
-        _keep(repo, asked, output.place, done)
+        _keep(output, made, marks)
     side = f"{asked.output}.job-{output.job_id}"
     what = f"job {asked.name!r}"
     request = MadeRequest(asked.output, what, made, own, words, output.parent, side, asked.rules)
-    commit = publish_made(repo.workbook.ctx, request)
+    try:
+        commit = publish_made(repo.workbook.ctx, request)
+    except InvalidRequest as error:
+        repeated = _repeated_key(asked, output.place, done)
+        if repeated is None:
+            raise
+        raise repeated from error
     return PublishedOutput(commit, frozenset(made.writes))
 
 
@@ -152,6 +160,24 @@ def _rows(asked: JobRequest, place: Workplace, done: Manifests) -> pa.Table | No
         message = f"job {asked.name!r} gave rows and has no table for them"
         raise InvalidRequest(message, hint="say table= (and key=), or let the function give nothing")
     return pa.concat_tables(parts, promote_options="permissive")
+
+
+def _repeated_key(asked: JobRequest, place: Workplace, done: Manifests) -> RunFailed | None:
+    """The error for a key that two shards made, which names both."""
+    if not asked.key:
+        return None
+    by: dict[tuple[Any, ...], int] = {}
+    for d in done:
+        rows = _read_rows(place, d) if d["rows"] else None
+        if rows is None or not set(asked.key) <= set(rows.column_names):
+            continue
+        for values in zip(*(rows.column(name).to_pylist() for name in asked.key), strict=True):
+            if by.setdefault(values, d["shard"]) != d["shard"]:
+                key = ", ".join(f"{name}={value!r}" for name, value in zip(asked.key, values, strict=True))
+                both = f"shards {by[values]} and {d['shard']}"
+                message = f"job {asked.name!r} published nothing: {both} both made the row {key} of {asked.table!r}"
+                return RunFailed(message, hint="deal the inputs by the key, as by shard_by=('hash', …)")
+    return None
 
 
 def _read_rows(place: Workplace, described: Mapping[str, Any]) -> pa.Table:
@@ -218,17 +244,70 @@ def _files(asked: JobRequest, done: Manifests) -> FileParts:
     return found
 
 
-def _keep(repo: Repository, asked: JobRequest, place: Workplace, done: Manifests) -> None:
-    """Make a branch for each shard with what it made, from the output's head."""
-    head = repo.show(asked.output).hash
+@dataclass(frozen=True)
+class MadeByOneShard(MadeByShards):
+    """What one shard made, to be shown on a branch of its own: as far as it is new, and without deletions."""
+
+    others: MadeByShards | None = None
+    """What all shards made."""
+    seen: Counter[str] = field(default_factory=Counter, compare=False)
+    """The rows of earlier shards, in a table without a key."""
+
+    @property
+    def row_mode(self) -> Mode:  # type: ignore[override]
+        return "append" if self.asked.mode == "append" else "own"
+
+    @property
+    def file_mode(self) -> Mode:  # type: ignore[override]
+        return "append" if self.asked.mode_of_files == "append" else "own"
+
+    def write_rows(self, tx: Transaction) -> None:
+        rows = self.rows
+        if rows is not None and self.others is not None and self.others.is_all and not self.asked.key:
+            rows = self._new_rows(tx, rows)
+        if rows is not None:
+            _write_rows(tx, self.asked, rows, replace_all=False)
+
+    def _new_rows(self, tx: Transaction, rows: pa.Table) -> pa.Table | None:
+        """The rows that the table lacks, where earlier shards made equal ones as well."""
+        assert self.asked.table is not None
+        there: Counter[str] = Counter()
+        if _has_table(tx, self.asked):
+            found = tx.table(self.asked.table).arrow().select(rows.column_names)
+            there.update(map(str, found.to_pylist()))
+        is_new = []
+        for row in map(str, rows.to_pylist()):
+            self.seen[row] += 1
+            is_new.append(self.seen[row] > there[row])
+        return rows.filter(pa.array(is_new, pa.bool_())) if any(is_new) else None
+
+    def write_files(self, tx: Transaction, before: Collection[str]) -> None:
+        changed = {path: parts for path, parts in self._files.items() if not self._is_as_before(tx, path)}
+        _write_files(tx, self.place, changed)
+
+    def _is_as_before(self, tx: Transaction, path: str) -> bool:
+        """Whether all shards together make a file as it is."""
+        assert self.others is not None
+        if not self.others.is_all or path not in tx.files:
+            return False
+        parts = self.others._files[path]
+        return tx.files.read(path) == b"".join(self.place.read([name for _, name in parts]))
+
+
+def _keep(output: JobOutput, made: MadeByShards, marks: Sequence[Mark]) -> None:
+    """Make a branch for each shard, from the parent, with what it made; where others have it otherwise, it wins."""
+    repo, asked, seen = output.repo, output.asked, Counter[str]()
     there = {b.name for b in repo.branches()}
-    for d in done:
+    parent = repo.workbook.hash_of(output.parent)
+    for d in made.done:
         name = f"job/{asked.name}/shard-{d['shard']:05}"
         if name in there:
             repo.delete_branch(name, force=True)
-        repo.branch(name, at=head)
-        with repo.commit(name, f"shard {d['shard']} of job {asked.name}") as tx:
-            rows = _rows(asked, place, [d])
-            if rows is not None:
-                _write_rows(tx, asked, rows, replace_all=False)
-            _write_files(tx, place, _files(asked, [d]))
+        repo.branch(name, at=parent)
+        one = MadeByOneShard(asked, output.place, [d], False, others=made, seen=seen)
+        words = MadeWords(f"shard {d['shard']} of job {asked.name}", asked.author, (), {})
+        rules = {**asked.rules, EVERYWHERE: "theirs"}
+        side = f"{name}.job-{output.job_id}"
+        whose = Writer(marks, lambda _: False)
+        what = f"shard {d['shard']} of job {asked.name!r}"
+        publish_made(repo.workbook.ctx, MadeRequest(name, what, one, whose, words, output.parent, side, rules))

@@ -21,6 +21,7 @@ from anabranch.repo.context.table_state import find_table
 if TYPE_CHECKING:
     from anabranch.catalog.jobs import JobRecord
     from anabranch.catalog.runs import RunRecord
+    from anabranch.model.clock import Position
     from anabranch.model.commits import CommitHead
 
 __all__ = ["Ending", "Workbook", "Workplace"]
@@ -63,6 +64,11 @@ class Workbook:
                 hint = "name a commit that the branch has, or leave parent= out for its head"
                 raise InvalidRequest(f"branch {branch!r} does not contain parent={parent!r}", hint=hint)
             return history.known_head(cx, found)
+
+    def hash_of(self, position: Position) -> str:
+        """The hash of a commit."""
+        with self.ctx.catalog.read() as cx:
+            return history.known_head(cx, position).hash
 
     def place(self, name: str) -> Workplace:
         """A place beside the objects that executors can reach."""
