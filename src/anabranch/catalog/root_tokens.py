@@ -56,7 +56,7 @@ def fact_of(tokens: Sequence[RootToken]) -> str:
     return json.dumps([[token.text, token.made_at] for token in tokens[:KEPT]])
 
 
-def newest(cx: Connection, others: Collection[str], ours: Collection[str], fresh_micros: int) -> RootToken:
+def newest(cx: Connection, others: Collection[str], ours: Collection[str], fresh_micros: float) -> RootToken:
     """Return the token to lay in the root, where ours and those of others are laid.
 
     It is the newest if that is young, or is not laid yet: if every process that died before it laid its own had added

@@ -27,6 +27,8 @@ class RootNote:
     """The identity of the catalogue, which a copy of it does not share."""
     where: str
     """The place of the catalogue, as messages show it."""
+    made_at: int = 0
+    """When the token was given out, by the catalogue's clock; 0 if that is not known."""
     first_at: int | None = None
     """When the first note was laid in a root that had objects already; None if it was empty then."""
 
@@ -42,9 +44,11 @@ def read_note(content: bytes) -> RootNote:
     except (ValueError, RecursionError):
         found = None
     said: Mapping[str, Any] = found if isinstance(found, dict) else {}
-    catalogue, where, first_at = said.get("catalogue"), said.get("where"), said.get("first_at")
+    catalogue, where = said.get("catalogue"), said.get("where")
+    made_at, first_at = said.get("made_at"), said.get("first_at")
     return RootNote(
         catalogue=catalogue if isinstance(catalogue, str) else "",
         where=where if isinstance(where, str) else "a catalogue that did not say where it is",
+        made_at=made_at if isinstance(made_at, int) else 0,
         first_at=first_at if isinstance(first_at, int) else None,
     )

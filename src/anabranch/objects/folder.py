@@ -90,8 +90,7 @@ class Folder:
                 size = file.tell()
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.rename(final)
-            made = own_stamp(os.stat(final))
+            made = self._renamed(temporary, final)
             sync(final.parent)
         except BaseException as error:
             with suppress(OSError):
@@ -100,6 +99,14 @@ class Folder:
                 raise _unavailable(error, final) from error
             raise
         return SealedFile(path, size, digest.hexdigest(), made)
+
+    def _renamed(self, temporary: Path, final: Path) -> Hashable:
+        """Rename a complete file; gc without a time of grace may have taken either name away."""
+        try:
+            temporary.rename(final)
+            return own_stamp(os.stat(final))
+        except FileNotFoundError as error:
+            raise collected(final) from error
 
     def put_temporary(self, content: bytes, suffix: str = ".parquet") -> str:
         """Write into this process's folder."""

@@ -94,15 +94,17 @@ def put(repo: ab.Repository, key: int) -> None:
             tx.create_table("t", [{"id": key, "v": key}], key="id")
 
 
+def let_expire(repo: ab.Repository) -> None:
+    """Let the token that is laid be old for this repository, and each that it lays at once old again."""
+    repo._ctx.owner.fresh_seconds = repo._ctx.owner._due_at = 0.0
+
+
 def a_minute_later(repo: ab.Repository) -> None:
-    """Let the token of this process be old; other processes look at the catalogue's clock."""
-    repo._ctx.owner._due_at = 0.0
-    with repo._ctx.catalog.write() as cx:
-        known = root_tokens.read(cx) or []
-        older = [root_tokens.RootToken(x.text, x.made_at - 61_000_000) for x in known]
-        cx.exec_driver_sql(
-            "UPDATE ana_store SET value = '" + root_tokens.fact_of(older) + "' WHERE key = 'root_tokens'"
-        )
+    """Let the token that is laid be old, and another one follow it."""
+    let_expire(repo)
+    repo._ctx.owner.renew()
+    repo._ctx.owner.fresh_seconds = 60.0
+    repo._ctx.owner._due_at = time.monotonic() + 60
 
 
 def lose_branch(repo: ab.Repository) -> None:
@@ -198,6 +200,8 @@ def test_two_that_renew_at_once_lay_tokens_that_both_know(place: Place) -> None:
         for _ in range(5):
             a_minute_later(repo)
             owners = [open_(place.url) for _ in range(6)]
+            for x in owners:
+                let_expire(x)
             threads = [threading.Thread(target=x._ctx.owner.renew) for x in owners]
             for thread in threads:
                 thread.start()
@@ -321,6 +325,21 @@ def test_an_older_catalogue_put_back_removes_nothing_that_came_after(tmp_path: P
         repo.verify().raise_damages()
 
 
+def test_a_token_that_was_laid_late_takes_no_right_away(place: Place) -> None:
+    with place.init() as repo:
+        put(repo, 1)
+        root = repo._ctx.root
+        (late,) = root.tokens().items()
+        for key in range(12):
+            a_minute_later(repo)
+            put(repo, key)
+        root.put_token(*late)  # as by a process that paused before, and was killed after
+        repo.gc(grace=0)
+        a_minute_later(repo)
+        put(repo, 3)
+        assert len(tokens(repo)) == 1
+
+
 @pytest.mark.parametrize("fact", ["", "no JSON", "7", '[["../../x", 1]]', '[["taaaaaaaaaaaaaaaa"]]', "[" * 5000])
 def test_a_fact_that_holds_no_tokens_gives_no_right_and_is_a_damage(tmp_path: Path, fact: str) -> None:
     place = _in_folder(tmp_path, str(tmp_path / "objects"))
@@ -363,6 +382,7 @@ def die_while_renewing(url: str, step: int, when: str) -> None:
     for owner, name in ((Folder, "put_token"), (Folder, "remove_tokens"), (root_tokens, "newest")):
         setattr(owner, name, counted(getattr(owner, name)))
     with open_(url) as repo:
+        let_expire(repo)
         repo._ctx.owner.renew()
 
 
@@ -372,7 +392,6 @@ def test_a_process_that_dies_while_it_renews_again_and_again_takes_no_right_away
         put(repo, 1)
         for step in (1, 2, 3, 4):
             for _ in range(3 if step == 1 else 12):
-                a_minute_later(repo)
                 with pytest.raises(AssertionError):
                     run(die_while_renewing, place.url, step, when)
                 assert repo.gc(grace=0, dry_run=True).size_bytes == 0
@@ -406,7 +425,8 @@ def test_on_s3_neither_removes_anything_once_both_wrote(tiny: TinyS3, tmp_path: 
 def test_threads_that_upload_inside_a_publication_wait_for_nobody(place: Place) -> None:
     with place.init() as repo:
         put(repo, 1)
-        a_minute_later(repo)
+        before = tokens(repo)
+        let_expire(repo)
         with repo._ctx.catalog.alone(repo._ctx.record.id):
             begun = time.monotonic()
             repo._ctx.root.put(b"within")
@@ -415,6 +435,6 @@ def test_threads_that_upload_inside_a_publication_wait_for_nobody(place: Place) 
             thread.join(20)
             assert not thread.is_alive()
             assert time.monotonic() - begun < 15
-        before = tokens(repo)
+            assert tokens(repo) == before
         put(repo, 2)
         assert tokens(repo) != before, "the next upload renews"

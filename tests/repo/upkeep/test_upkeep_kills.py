@@ -19,7 +19,7 @@ import anabranch as ab
 from tests.catalog.processes import Child
 from tests.catalog.stores import Store
 from tests.postgres import PostgresServer
-from tests.repo.upkeep.test_root_owner import a_minute_later
+from tests.repo.upkeep.test_root_owner import let_expire
 
 SMALL = ab.Settings(
     objects=ab.ObjectSettings(inline_limit_bytes=0, file_row_limit=50),
@@ -140,7 +140,7 @@ def test_gc_without_grace_beside_writers_loses_nothing_and_its_errors_say_so(
 ) -> None:
     begin(store)
     models, failed = [Model(1), Model(2)], list[BaseException]()
-    end = time.monotonic() + (60 if request.config.getoption("--all") else 6)
+    end = time.monotonic() + (20 if request.config.getoption("--all") else 6)
     drawn, reading = {model.name: random.Random(model.name) for model in models}, random.Random(3)
     works: list[Callable[[ab.Repository], Any]] = [
         *(lambda repo, model=model: model.step(repo, drawn[model.name]) for model in models),
@@ -166,16 +166,16 @@ def test_gc_without_grace_beside_writers_loses_nothing_and_its_errors_say_so(
 
 def collect_again_and_again(store: Store) -> None:
     with store.open("shop", settings=SMALL) as repo:
+        let_expire(repo)
         while True:
-            a_minute_later(repo)
             repo._ctx.owner.renew()
             repo.gc(grace=0, reflog=0)
 
 
 def renew_again_and_again(store: Store) -> None:
     with store.open("shop", settings=SMALL) as repo:
+        let_expire(repo)
         while True:
-            a_minute_later(repo)
             repo._ctx.root.put(b"nothing that anybody names")
 
 
@@ -206,7 +206,7 @@ def test_upkeep_that_is_killed_at_any_moment_leaves_what_was_published(
     if killed == "backup and restore":
         verbs = [(back_up_again_and_again, (store, str(place))), (restore_again_and_again, (store, str(place)))]
     with store.open("shop", settings=SMALL) as repo:
-        for round_ in range(40 if request.config.getoption("--all") else 4):
+        for round_ in range(15 if request.config.getoption("--all") else 4):
             children = [Child(verb, *given) for verb, given in verbs]
             end = time.monotonic() + drawn.uniform(0.3, 1.5)
             while time.monotonic() < end:

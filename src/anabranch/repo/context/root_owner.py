@@ -36,6 +36,8 @@ class RootOwner:
     root: ObjectRoot
     is_beside: bool
     """Whether the root is in the folder of the catalogue, and goes along when that is moved or copied."""
+    fresh_seconds: float = TOKEN_SECONDS
+    """For so long a token that was laid is good enough."""
     _due_at: float = 0.0
     """When this process lays a token again, by its own clock."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -55,11 +57,12 @@ class RootOwner:
         """Lay a token, and remove our older ones; returns the seconds until the next is due."""
         found = self._look()
         mine = [token for token in found.known if token.text in found.ours]
-        if mine and mine[0] == found.known[0] and found.newest_age < TOKEN_SECONDS:
-            return TOKEN_SECONDS - found.newest_age
-        self.root.remove_tokens([token.text for token in mine[1:]])
+        late = found.ours.keys() - {token.text for token in mine}
+        if mine and mine[0] == found.known[0] and found.newest_age < self.fresh_seconds:
+            return self.fresh_seconds - found.newest_age
+        self.root.remove_tokens([*late, *(token.text for token in mine[1:])])
         with self.catalog.apart(writes=True) as cx:
-            token = root_tokens.newest(cx, found.others, found.ours, TOKEN_SECONDS * _MICROS)
+            token = root_tokens.newest(cx, found.others, found.ours, self.fresh_seconds * _MICROS)
             age = root_tokens.age_of(cx, token)
         self._put(token, found)
         with self.catalog.apart() as cx:
@@ -68,13 +71,15 @@ class RootOwner:
             self.root.remove_tokens([token.text])
             return 0.0
         self.root.remove_tokens([old.text for old in mine[:1] if old != token])
-        return max(0.0, TOKEN_SECONDS - age)
+        return max(0.0, self.fresh_seconds - age)
 
     def _put(self, token: RootToken, found: FoundTokens) -> None:
         first = [note.first_at for note in found.ours.values() if note.first_at is not None]
         if found.is_unknown and not self.is_beside:
             first = [token.made_at]
-        note = RootNote(catalogue=found.identity, where=self.where, first_at=min(first, default=None))
+        note = RootNote(
+            catalogue=found.identity, where=self.where, made_at=token.made_at, first_at=min(first, default=None)
+        )
         self.root.put_token(token.text, note.encoded())
 
     def check(self) -> bool:
@@ -106,14 +111,15 @@ class RootOwner:
             with self.catalog.apart(writes=True) as cx:
                 identity = self.catalog.identity(cx)
                 token = root_tokens.add_one(cx)
-            self.root.put_token(token.text, RootNote(identity, self.where).encoded())
+            self.root.put_token(token.text, RootNote(identity, self.where, token.made_at).encoded())
             self.root.remove_tokens([text for text in there if text != token.text])
 
     def lay_first(self, cx: Connection) -> None:
         """Lay the token of a store that this transaction makes; one of an attempt that was killed goes."""
         (token,) = root_tokens.read(cx) or [root_tokens.add_one(cx)]
         self.root.remove_tokens(self.root.tokens())
-        self.root.put_token(token.text, RootNote(self.catalog.identity(cx), self.where).encoded())
+        note = RootNote(self.catalog.identity(cx), self.where, token.made_at)
+        self.root.put_token(token.text, note.encoded())
 
     def start_anew(self) -> None:
         """After a fork: a lock may be held by a thread that is only in the parent."""
@@ -132,12 +138,7 @@ class RootOwner:
             identity = self.catalog.identity(cx)
             moment = now(cx)
             age = root_tokens.age_of(cx, known[0]) if known else 0.0
-        texts = {token.text for token in known or ()}
-        ours = {
-            text: note
-            for text, note in there.items()
-            if text in texts and (self.is_beside or note.catalogue == identity)
-        }
+        ours = {text: note for text, note in there.items() if self._is_ours(text, note, known or (), identity)}
         return FoundTokens(
             known=tuple(known or ()),
             ours=ours,
@@ -147,6 +148,17 @@ class RootOwner:
             moment=moment,
             newest_age=age,
         )
+
+    def _is_ours(self, text: str, note: RootNote, known: Sequence[RootToken], identity: str) -> bool:
+        """Whether this catalogue gave a token out: it is one of the last, or one before those that it laid late.
+
+        That takes a process that paused for minutes and was then killed. Younger ones than it knows are not its own: it
+        was put back from an older copy.
+        """
+        if any(token.text == text for token in known):
+            return self.is_beside or note.catalogue == identity
+        is_older = len(known) == root_tokens.KEPT and 0 < note.made_at < known[-1].made_at
+        return is_older and note.catalogue == identity
 
     def _notes(self) -> Mapping[str, RootNote]:
         return {text: read_note(content) for text, content in self.root.tokens().items()}
