@@ -100,6 +100,20 @@ class LimitSettings:
 
 
 @dataclass(frozen=True)
+class SafeSettings:
+    """What a query of somebody else's may take: `repo.sql(…, safe=True)`."""
+
+    seconds: float = 30
+    """How long it may run."""
+    memory_bytes: int = 512 * 1024 * 1024
+    """Memory that it may take, and the largest result."""
+    row_limit: int = 100_000
+    """Rows of its result, at most."""
+    text_limit: int = 10_000
+    """Characters of its text, at most."""
+
+
+@dataclass(frozen=True)
 class SparkSettings:
     """When Spark is used, and what is prepared for it."""
 
@@ -141,6 +155,8 @@ class Settings:
     """What one repository keeps and does in memory."""
     limits: LimitSettings = LimitSettings()
     """What one read or SQL statement may take of this process."""
+    safe: SafeSettings = SafeSettings()
+    """What a query of somebody else's may take."""
     spark: SparkSettings = SparkSettings()
     """When Spark is used, and what is prepared for it."""
     files: FileSettings = FileSettings()

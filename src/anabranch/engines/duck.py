@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from anabranch.arrow.plain import plain
 from anabranch.engines.before_read import AtHand, where_they_are
+from anabranch.engines.duck_apart import Apart, ApartQuery, fetch_apart
 from anabranch.engines.duck_functions import register
 from anabranch.engines.duck_limits import interrupted_after
 from anabranch.engines.engine import FileCount
@@ -54,6 +55,18 @@ class DuckEngine:
         """Run a query and return its rows as Arrow; past the limit, if there is one, it is interrupted."""
         with self._bound(query) as (cursor, text), interrupted_after(limit_seconds, cursor):
             return plain(cursor.sql(text, params=dict(query.args) or None).to_arrow_table())
+
+    def fetch_apart(self, query: Query, limits: Apart) -> pa.Table:
+        """Run a stranger's query in a process of its own, within limits that it cannot pass."""
+        _refuse_frames(query)
+        with self._at_hand(_files(query)) as places:
+            request = ApartQuery(
+                text=duck_sql(query, places),
+                args=query.args,
+                tables={name: s.table for name, s in query.sources.items() if isinstance(s, Rows)},
+                files=[places.get(uri, uri) for uri in _files(query)],
+            )
+            return fetch_apart(request, limits, _translate)
 
     @contextmanager
     def stream(self, query: Query, batch_rows: int) -> Iterator[pa.RecordBatchReader]:
@@ -93,10 +106,8 @@ class DuckEngine:
     def _bound(
         self, query: Query, cursor: duckdb.DuckDBPyConnection | None = None
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-        if any(isinstance(s, Frame) for s in query.sources.values()):
-            raise InvalidRequest("a Spark DataFrame can't be read by DuckDB", hint="use engine='auto' or 'spark'")
-        files = [uri for s in query.sources.values() if isinstance(s, Files) for uri in s.uris]
-        with self._at_hand(files) as places, self._registered(query, cursor or self._cursor(), places) as found:
+        _refuse_frames(query)
+        with self._at_hand(_files(query)) as places, self._registered(query, cursor or self._cursor(), places) as found:
             yield found
 
     @contextmanager
@@ -125,6 +136,16 @@ class DuckEngine:
         cursor = self._database.cursor()
         cursor.execute("SET TimeZone = 'UTC'; SET parquet_metadata_cache = true")  # files never change
         return cursor
+
+
+def _refuse_frames(query: Query) -> None:
+    if any(isinstance(s, Frame) for s in query.sources.values()):
+        raise InvalidRequest("a Spark DataFrame can't be read by DuckDB", hint="use engine='auto' or 'spark'")
+
+
+def _files(query: Query) -> list[str]:
+    """The addresses of the files that a query reads."""
+    return [uri for s in query.sources.values() if isinstance(s, Files) for uri in s.uris]
 
 
 def _spill_folder() -> str:

@@ -112,12 +112,30 @@ def _proven(
         if node.name not in given:
             raise InvalidRequest(f"the query has no value for :{node.name}", hint="give it in args=")
     refuse_unknown_functions(parsed)
+    _refuse_deep(parsed)
     ledger = Ledger()
     try:
         derived = _prove(parsed, Surroundings(dict(relations), given, ledger, _prove, zone))
         return _finished(derived, ledger)
     except RecursionError:
         raise Unproven(TOO_DEEP) from None
+
+
+_DEEPEST = 500
+"""Levels of a query that are looked at, at most: proving takes several frames of Python's stack for each."""
+
+
+def _refuse_deep(parsed: exp.Expr) -> None:
+    """Refuse at once what is too deep to be proven; chains of AND and OR count as one level."""
+    rest = [(parsed, 0)]
+    while rest:
+        node, depth = rest.pop()
+        if depth > _DEEPEST:
+            raise Unproven(TOO_DEEP)
+        rest += [(p, depth + (type(p) is not type(node) or type(p) not in _CHAINED)) for p in node.iter_expressions()]
+
+
+_CHAINED = (exp.And, exp.Or)
 
 
 def _parsed(text: str) -> exp.Expr:

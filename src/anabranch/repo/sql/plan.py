@@ -175,6 +175,8 @@ def plan_query(
     are literals in the text need no Spark job.
     """
     query, engines = _resolved(place, text, args, frames), place.ctx.engines
+    if place.safe:
+        return _safe_plan(place, query)
     by_session = engines.differs and not (to_write and not query.relations)
     proven, spark_reason = _proof(query, engines, by_session)
     size = sum(r.size_bytes for r in query.near.values())
@@ -183,6 +185,22 @@ def plan_query(
     plan = Plan(place, query, engine, proven if engine.in_process else None)
     _ = plan.columns  # Forces analysis now; Spark Connect would put it off.
     return plan
+
+
+def _safe_plan(place: SqlPlace, query: Resolved) -> Plan:
+    """The plan of a query that only the process may run."""
+    from anabranch.engines.choice import system_zone
+
+    proven, why = _proven(query, system_zone())
+    if proven is None or query.only_spark:
+        raise only_on_spark(why or str(query.only_spark))
+    return Plan(place, query, place.ctx.engines.duck(), proven)
+
+
+def only_on_spark(what: str) -> InvalidRequest:
+    """The error for a query with `safe` that the process cannot compute."""
+    hint = "docs/expressions.md lists what runs in the process"
+    return InvalidRequest(f"{what} runs on Spark only, and with safe= Spark is never asked", hint=hint)
 
 
 def _resolved(place: SqlPlace, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> Resolved:
@@ -240,6 +258,11 @@ def _proof(query: Resolved, engines: Engines, by_session: bool) -> tuple[ProvenQ
     """The query in DuckDB's form, or the part that only Spark runs; neither if Spark runs it anyway."""
     if engines.setting == "spark" or (engines.setting == "auto" and by_session):
         return None, None
+    return _proven(query, engines.zone)
+
+
+def _proven(query: Resolved, zone: str | None) -> tuple[ProvenQuery | None, str | None]:
+    """The query in DuckDB's form, or the part that is not proven."""
     from anabranch.proven.query import prove_query
 
     if len(query.named) < len(query.relations):
@@ -248,7 +271,7 @@ def _proof(query: Resolved, engines: Engines, by_session: bool) -> tuple[ProvenQ
         return None, "a word such as FROM as a name"
     columns = {name: relation.columns for name, relation in query.named.items()}
     try:
-        return prove_query(query.spliced, columns, query.args, engines.zone), None
+        return prove_query(query.spliced, columns, query.args, zone), None
     except Unproven as problem:
         return None, str(problem)
 

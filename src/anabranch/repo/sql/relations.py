@@ -40,6 +40,8 @@ class SqlPlace:
     branch: str
     at: str | None = None
     tx: Transaction | None = None
+    safe: bool = False
+    """Whether the text is somebody else's: it may read tables and given frames, and nothing else."""
     known: dict[Reference, SqlRelation | None] = field(default_factory=dict, compare=False)
     """What the references of one statement resolved to, so that they stay fixed while it runs."""
 
@@ -195,7 +197,10 @@ def find_relation(
     if reference.frame:
         return _frame(reference.parts[0], frames, place)
     name = _name(reference, args)
-    if not reference.parameter and (is_system(name) or reference.arguments is not None):
+    is_computed = not reference.parameter and (is_system(name) or reference.arguments is not None)
+    if place.safe and (is_computed or reference.changes is not None):
+        raise InvalidRequest(f"{name!r} is no table of the repository, and with safe= only those are read")
+    if is_computed:
         return _system(place, reference, args)
     if reference.changes is not None:
         return _changes(place, name, reference.changes, args)
@@ -206,7 +211,7 @@ def find_relation(
         found = _at_sign(place, name) if at is None else None
         if found is not None:
             return found
-        if at is None and place.ctx.engines.knows_table(name):
+        if at is None and not place.safe and place.ctx.engines.knows_table(name):
             return None
         raise unknown_system(name) or error from None
 

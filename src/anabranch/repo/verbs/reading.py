@@ -8,10 +8,12 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from anabranch.errors import InvalidRequest
 from anabranch.model.tables import TableEntry
 from anabranch.repo.branches.listing import list_namespaces, list_tables_at, namespace_properties
 from anabranch.repo.branches.log import show
 from anabranch.repo.verbs.opened import OpenedRepository
+from anabranch.settings import SafeSettings
 
 if TYPE_CHECKING:
     from anabranch.formats.read import FileRows
@@ -78,6 +80,7 @@ class ReadVerbs(OpenedRepository):
         args: Mapping[str, Any] | None = None,
         message: str | None = None,
         author: str | None = None,
+        safe: bool | SafeSettings = False,
         **frames: Any,
     ) -> SqlResult:
         """Run SQL: queries read at `at`; writes become a commit on `on`, or are staged if there is a COMMIT.
@@ -85,10 +88,34 @@ class ReadVerbs(OpenedRepository):
         Statements about versions, such as CREATE BRANCH or USE BRANCH, part a script: the writes before and after
         them are commits of their own, and a failure takes back only its own part.
         `{name}` in the text stands for a frame given by name, `:name` for a value in `args`.
+        With `safe`, the text may be a stranger's: one query of tables and given frames, computed in a process of its
+        own within the limits of `SafeSettings` (docs/strangers.md).
         """
+        if safe is not False:
+            return self._run_safe(text, at, on, args, message, author, safe, frames)
         from anabranch.repo.sql.sql import run_script
 
         return run_script(self._ctx, text, at, on, args, message, author, frames)
+
+    def _run_safe(
+        self,
+        text: str,
+        at: str | None,
+        on: str | None,
+        args: Mapping[str, Any] | None,
+        message: str | None,
+        author: str | None,
+        safe: Any,
+        frames: Mapping[str, Any],
+    ) -> SqlResult:
+        from anabranch.repo.sql.safe import run_safe
+
+        limits = self._ctx.settings.safe if safe is True else safe
+        if not isinstance(limits, SafeSettings):
+            raise InvalidRequest(f"safe= is {type(safe).__name__}, True or ab.SafeSettings(…) was expected")
+        if on is not None or message is not None or author is not None:
+            raise InvalidRequest("with safe=, SQL only reads", hint="leave on=, message= and author= out")
+        return run_safe(self._ctx, text, at, args or {}, frames, limits)
 
     def sql_session(self, branch: str | None = None, *, staging: bool = True, author: str | None = None) -> SqlSession:
         """Start a session that runs statements one after another; `USE BRANCH` lasts, and writes are staged."""
