@@ -45,6 +45,7 @@ def contents(repo: ab.Repository, at: str = "main") -> dict[str, bytes]:
 def check_sound(repo: ab.Repository) -> None:
     found = repo.verify(deep=True)
     assert found.damages == ()
+    assert found.known == ()
 
 
 @pytest.mark.parametrize("way", ["block", "open"])
@@ -120,6 +121,73 @@ def test_a_table_beside_files_is_counted_right_when_the_branch_moves_twice(store
         assert sorted(row["id"] for row in repo.table("t").rows()) == [1, 2, 3]
         assert contents(repo) == {"a": b"a", "b": b"b", "c": b"c"}
         assert repo.tables()[0].row_count == 3
+        check_sound(repo)
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_first_files_that_are_carried_over_go_with_those_of_others(store: stores.Store, before: bool) -> None:
+    """The open commit and another changed cells of one row, so it is refused first."""
+    with store.init() as repo:
+        with repo.commit("main", "a row") as tx:
+            tx.create_table("t", [{"id": 1, "a": 1, "b": 1}], key="id")
+            if before:
+                tx.files.put("before", "before")
+        opened, other = Session(repo, "open"), Session(repo, "block")
+        for session, column in ((opened, "a"), (other, "b")):
+            session.tx.table("t").update({column: 2}, where="id = 1")
+            session.tx.files.put(f"of-{column}", column)
+            session.tx.files.append("log", f"{column}\n")
+        other.finish()
+        with pytest.raises(ab.BranchMoved):
+            opened.finish()
+        assert isinstance(opened.tx, ab.OpenCommit)
+        carried = repo.carry_over(opened.tx)
+        carried.resolve("t", take="theirs")
+        carried.finish()
+        expected = {"of-a": b"a", "of-b": b"b", "log": b"b\na\n"}
+        assert contents(repo) == expected | ({"before": b"before"} if before else {})
+        check_sound(repo)
+
+
+def test_first_files_of_merges_reverts_and_rebases_beside_others_are_counted_right(store: stores.Store) -> None:
+    with store.init() as repo:
+        for branch in ("one", "two", "three"):
+            repo.branch(branch, at="main")
+            with repo.commit(branch, f"first on {branch}") as tx:
+                tx.files.put(f"{branch}/a", branch)
+                tx.files.append("log", f"{branch}\n")
+        block = Session(repo, "block")
+        block.tx.files.put("block", "block")
+        repo.merge("one", into="main")
+        block.finish()
+        late = Session(repo, "open")
+        late.tx.files.append("log", "late\n")
+        repo.merge("two", into="main", mode="squash")
+        late.finish()
+        repo.rebase("three", onto="main")
+        repo.merge("three", into="main")
+        early = Session(repo, "block")
+        early.tx.files.put("early", "early")
+        repo.revert("main", on="main")
+        early.finish()
+        assert contents(repo).keys() == {"block", "early", "log", "one/a", "two/a"}
+        assert repo.files().row_count == 5
+        check_sound(repo)
+
+
+def test_rows_without_a_key_of_two_writers_are_counted_right(store: stores.Store) -> None:
+    with store.init() as repo:
+        with repo.commit("main", "a table") as tx:
+            tx.create_table("log", schema={"line": "string"})
+        sessions = [Session(repo, "block"), Session(repo, "open"), Session(repo, "block")]
+        for n, session in enumerate(sessions):
+            session.tx.table("log").insert([{"line": f"{n}"}] * (n + 1))
+            session.tx.files.put(f"{n}", "x")
+        for session in sessions:
+            session.finish()
+        assert repo.tables()[0].row_count == 6
+        assert len(repo.table("log").rows()) == 6
+        assert contents(repo).keys() == {"0", "1", "2"}
         check_sound(repo)
 
 

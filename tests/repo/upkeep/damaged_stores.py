@@ -7,6 +7,7 @@
 | `hidden-four` | four writers of the first files; a tag and a branch on it; later writes where hidden files are |
 | `counts` | writers at once, after which the tree counts wrong: too few files, then too many |
 | `negative` | the same, until the tree counted less than none |
+| `kept-deletes` | files counted wrongly, in a snapshot that kept deletes: only reading tells how many there are |
 | `facts` | facts that are a whole number, one of more than 64 bits, and null |
 | `facts-of-ours` | facts of a user's named `job` and `pipeline` |
 | `facts-of-jobs` | a job, a pipeline, a stream and a write of Spark, under the names that facts had |

@@ -31,7 +31,7 @@ def paths(repo: ab.Repository, at: str) -> list[str]:
 
 def counted(repo: ab.Repository, at: str) -> int:
     """The number of files that the catalogue says."""
-    return repo.files(at=at)._state.row_count
+    return repo.files(at=at).row_count
 
 
 def check_counts(repo: ab.Repository) -> None:
@@ -107,6 +107,24 @@ def test_files_that_were_miscounted_are_folded_and_counted_right(name: str, tmp_
                     tx.files.delete(f"next/{n - 1}")
             assert len(paths(repo, "main")) == counted(repo, "main")
         assert repo.verify(deep=True).damages == ()
+
+
+def test_files_whose_number_only_reading_tells_are_counted_anew(tmp_path: Path) -> None:
+    with ab.open(restore("kept-deletes", tmp_path), engine="duck", author="ann") as repo:
+        before = {path: repo.files().read(path) for path in paths(repo, "main")}
+        assert counted(repo, "main") == len(before) - 3
+        found = repo.verify(deep=True)
+        assert found.damages == ()
+        assert [f.where for f in found.known if "they are 184" in f.what] == ["the files of branch 'main'"]
+        assert repo.repair() == []
+        check_counts(repo)
+        assert {path: repo.files().read(path) for path in paths(repo, "main")} == before
+        with repo.commit("main", "next") as tx:
+            tx.files.put("next", "n")
+        check_counts(repo)
+        after = repo.verify(deep=True)
+        assert after.damages == ()
+        assert not [f for f in after.known if "184" in f.what]
 
 
 def test_a_put_at_a_hidden_path_beside_a_repair_is_refused(tmp_path: Path) -> None:

@@ -87,6 +87,11 @@ class FileTree:
         return self._blocks
 
     @property
+    def row_count(self) -> int:
+        """The number of files and of folders that were made empty, as the catalogue says it."""
+        return self._state.row_count
+
+    @property
     def layer_ids(self) -> tuple[tuple[int, ObjectId], ...]:
         """What the tree is read from; trees of the same layers are equal."""
         return tuple((layer.turn, layer.object.id) for layer in self._state.layers)

@@ -13,12 +13,13 @@ from anabranch.model.files import FileRow
 from anabranch.model.ids import ObjectId
 from anabranch.model.local_paths import local_problem
 from anabranch.model.paths import check_path
-from anabranch.model.verification import Affected, Damage
+from anabranch.model.verification import Affected, Damage, KnownFault
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.tree import FileTree, tree_at
 
 _RENAME = "move it, or delete it from the files (`ana file mv`, `ana file rm`); its bytes are as written"
+_RECOUNT = "it does no harm; `ana verify --repair` (repo.repair()) counts them anew, for the commits to come"
 _SHOWN = 20
 """So many files of a tree are named one by one."""
 
@@ -37,15 +38,22 @@ def check_trees(ctx: Context, *, deep: bool) -> Iterator[Damage]:
         affects = Affected(ctx.record.name, table="files")
         try:
             found = list(chain(_paths(tree), _blocks(tree) if deep else ()))
+            row_count = len(list(tree.walk()))
         except Unavailable:
             raise
         except AnabranchError as error:
             yield Damage("table", where, f"they can't be read: {error.message}", affects)
             continue
+        if row_count != tree.row_count:
+            yield KnownFault("table", where, _miscounted(tree, row_count), affects, _RECOUNT)
         for what, hint in found[:_SHOWN]:
             yield Damage("table", where, what, affects, hint)
         if len(found) > _SHOWN:
             yield Damage("table", where, f"and {len(found) - _SHOWN} more files like these", affects)
+
+
+def _miscounted(tree: FileTree, row_count: int) -> str:
+    return f"they are {row_count}, and the catalogue counts {tree.row_count}: an earlier version miscounted"
 
 
 def _shown_commits(ctx: Context, cx: Connection) -> dict[Position, list[str]]:
