@@ -17,6 +17,8 @@ LIST_LIMIT = 16
 ROOTS_LIMIT = 256
 """More references than a file has at the top, where there are fewer of each level than a list has."""
 
+_HINT = "`ana verify` names all such files; delete it, or restore a backup"
+
 
 def folded(refs: Sequence[BlockRef], put_list: Callable[[bytes, int], BlockRef]) -> tuple[BlockRef, ...]:
     """Put neighbours of one level into lists, from the front; `put_list` stores a list at a level."""
@@ -72,7 +74,7 @@ def _walked(
 
 
 def _impossible(what: str) -> Corrupt:
-    return Corrupt(f"no write makes such a file: {what}", hint="run `ana verify --deep`")
+    return Corrupt(f"no write makes such a file: {what}", hint=_HINT)
 
 
 def encode_list(refs: Iterable[BlockRef]) -> bytes:
@@ -86,7 +88,7 @@ def decode_list(content: bytes) -> list[BlockRef]:
     try:
         return [_read_ref(row) for row in json.loads(content)]
     except (ValueError, TypeError, RecursionError) as error:
-        raise Corrupt("a list of blocks can't be read", hint="run `ana verify --deep`") from error
+        raise Corrupt("a list of blocks can't be read", hint=_HINT) from error
 
 
 def _read_ref(row: list[Any]) -> BlockRef:

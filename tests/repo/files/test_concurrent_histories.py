@@ -178,6 +178,13 @@ class History:
         found = {"files"} if before.files != after.files else set()
         return found | ({"t"} if before.rows != after.rows else set())
 
+    def give_up(self, number: int) -> None:
+        work = self.work.pop(number)
+        if isinstance(work.tx, ab.OpenCommit):
+            work.tx.abort()
+        else:
+            work.block.__exit__(ValueError, ValueError(), None)
+
     # --- beside them ---
 
     def upkeep(self, number: int) -> None:
@@ -212,8 +219,8 @@ class History:
             assert told, (path, sides)
             if told[0] is not None:
                 files[path] = told[0]
-        for work in self.work.values():
-            work.moved.add("files")  # It says something of files, even where ours counts for all of them.
+        for number in [n for n, work in self.work.items() if work.strict]:
+            self.give_up(number)  # The merge may say something of files though all of them are ours.
         self.move_on(State(files, self.head.rows | self.dev.rows))
         self.undo = None
 

@@ -93,8 +93,10 @@ def test_a_file_that_no_write_makes_is_refused_by_every_reader(tmp_path: Path, m
             with pytest.raises(ab.Corrupt):
                 read(repo, tmp_path / "work")
             assert not (tmp_path / "work" / "d" / "bomb.txt").exists(), n
+        assert ["d/bomb.txt" in damage.what for damage in repo.verify().damages] == [True]
         with repo.commit("main", "it can be removed") as tx:
             tx.files.delete("d/bomb.txt")
+        assert repo.verify(deep=True).damages == ()
         assert repo.files().count() == 0
 
 

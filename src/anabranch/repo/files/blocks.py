@@ -122,7 +122,7 @@ class BlockReader:
             raise Corrupt(f"pack {id_} is missing from the catalogue", hint="restore the catalogue from a backup")
         if ref.start + ref.size > found.size_bytes:
             message = f"pack {id_} has {found.size_bytes} bytes, and a block ends at {ref.start + ref.size}"
-            raise Corrupt(message, hint="run `ana verify --deep`")
+            raise Corrupt(message, hint="`ana verify` names all such files; delete it, or restore a backup")
         return found
 
     def _content(self, stored: StoredObject) -> bytes:

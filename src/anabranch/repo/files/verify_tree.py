@@ -1,9 +1,8 @@
-"""verify of versioned files: what no checkout would write, and, deep, what no reader would read."""
+"""verify of versioned files: finds those that no checkout writes, and trees that are counted wrongly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
 
 from anabranch.catalog import branches, history
 from anabranch.catalog.store import Connection
@@ -19,12 +18,13 @@ from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.tree import FileTree, tree_at
 
 _RENAME = "move it, or delete it from the files (`ana file mv`, `ana file rm`); its bytes are as written"
+_UNREADABLE = "restore the catalogue from a backup, or delete the file"
 _RECOUNT = "it does no harm; `ana verify --repair` (repo.repair()) counts them anew, for the commits to come"
 _SHOWN = 20
 """So many files of a tree are named one by one."""
 
 
-def check_trees(ctx: Context, *, deep: bool) -> Iterator[Damage]:
+def check_trees(ctx: Context) -> Iterator[Damage]:
     """Check the files of every branch and tag of the repository, each tree once."""
     seen: set[tuple[tuple[int, ObjectId], ...]] = set()
     with ctx.catalog.read() as cx:
@@ -37,15 +37,15 @@ def check_trees(ctx: Context, *, deep: bool) -> Iterator[Damage]:
         where = f"the files of {', '.join(names)}"
         affects = Affected(ctx.record.name, table="files")
         try:
-            found = list(chain(_paths(tree), _blocks(tree) if deep else ()))
-            row_count = len(list(tree.walk()))
+            rows = tree.rows_below("")
+            found = list(_problems(tree, rows))
         except Unavailable:
             raise
         except AnabranchError as error:
             yield Damage("table", where, f"they can't be read: {error.message}", affects)
             continue
-        if row_count != tree.row_count:
-            yield KnownFault("table", where, _miscounted(tree, row_count), affects, _RECOUNT)
+        if len(rows) != tree.row_count:
+            yield KnownFault("table", where, _miscounted(tree, len(rows)), affects, _RECOUNT)
         for what, hint in found[:_SHOWN]:
             yield Damage("table", where, what, affects, hint)
         if len(found) > _SHOWN:
@@ -66,22 +66,17 @@ def _shown_commits(ctx: Context, cx: Connection) -> dict[Position, list[str]]:
     return found
 
 
-def _paths(tree: FileTree) -> Iterator[tuple[str, str]]:
-    """Find the paths that no checkout writes."""
-    for stat in tree.walk():
+def _problems(tree: FileTree, rows: Sequence[FileRow]) -> Iterator[tuple[str, str]]:
+    """Find the files that no checkout writes, because of their paths or of their blocks."""
+    for row in rows:
         try:
-            problem = local_problem(check_path(stat.path))
+            problem = local_problem(check_path(row.path))
         except InvalidRequest as error:
             problem = error.message
         if problem is not None:
-            yield f"{stat.path!r} is checked out nowhere: {problem}", _RENAME
-
-
-def _blocks(tree: FileTree) -> Iterator[tuple[str, str]]:
-    """Find the files whose blocks are not what their rows say."""
-    for row in tree.rows_below(""):
+            yield f"{row.path!r} is checked out nowhere: {problem}", _RENAME
         for what in _block_problems(tree.block_reader, row):
-            yield f"{row.path!r} can't be read: {what}", "restore the catalogue from a backup, or delete the file"
+            yield f"{row.path!r} can't be read: {what}", _UNREADABLE
 
 
 def _block_problems(blocks: BlockReader, row: FileRow) -> Iterator[str]:

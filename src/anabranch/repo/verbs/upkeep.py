@@ -147,7 +147,7 @@ class UpkeepVerbs(OpenedRepository):
         from anabranch.repo.files.verify_tree import check_trees
         from anabranch.repo.upkeep.verify import verify
 
-        found = verify(self._ctx).with_more(check_trees(self._ctx, deep=deep))
+        found = verify(self._ctx).with_more(check_trees(self._ctx))
         found = found.with_more(check_hidden(self._ctx))
         return found.deepened(check_changes(self._ctx)) if deep else found
 
