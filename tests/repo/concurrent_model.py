@@ -91,7 +91,8 @@ class FileChanged:
     after: bytes | None
 
     def apply(self, state: State) -> State:
-        if state.files.get(self.path) != self.before:
+        is_deleted_twice = self.after is None and self.path not in state.files
+        if state.files.get(self.path) != self.before and not is_deleted_twice:
             found, expected = _short(state.files.get(self.path)), _short(self.before)
             raise Wrong(f"{self.path!r} was {found} when it was changed from {expected}")
         return state.with_file(self.path, self.after)

@@ -44,9 +44,9 @@ def test_commits_of_which_nothing_stays_are_not_rewritten_one_by_one(
     asked: list[Query] = []
     fetch = DuckEngine.fetch
 
-    def counted(self: DuckEngine, query: Query) -> pa.Table:
+    def counted(self: DuckEngine, query: Query, *limits: Any) -> pa.Table:
         asked.append(query)
-        return fetch(self, query)
+        return fetch(self, query, *limits)
 
     monkeypatch.setattr(DuckEngine, "fetch", counted)
     write(repo, "main", append_log="0\n", put_x="x")

@@ -63,6 +63,13 @@ def merge_file(
     return _described(base, ours, theirs, ours._replace(blocks=refs), rule)
 
 
+def merge_brought(ours: FileRow, theirs: FileRow, rule: FileRule, read: Read) -> MergedFile:
+    """Merge two new files, one of which was moved or copied there, so that neither is appended to the other."""
+    if _are_equal(ours, theirs):
+        return merge_file(None, ours, theirs, rule, read)
+    return _ruled(None, ours, theirs, rule, read)
+
+
 def merge_parts(base: FileRow | None, ours: FileRow | None, theirs: FileRow | None) -> MergedFile | None:
     """Merge a file of which theirs owns parts that it appended: the base's are cut, and theirs' follow.
 

@@ -20,7 +20,7 @@ from anabranch.model.paths import join_path
 from anabranch.model.tables import TableState
 from anabranch.plan import commit as plan
 from anabranch.plan.commit import ThingDraft, draft_state, objects_of, packs_of
-from anabranch.plan.merge.files import merge_file
+from anabranch.plan.merge.files import merge_brought, merge_file
 from anabranch.plan.path import Leg, find_path
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.query import Sources, limited
@@ -178,9 +178,17 @@ def _merged(ctx: Context, thing: ThingDraft, head: TableState, pending: Mapping[
     trees = [_tree(ctx, state, reader, pending) for state in (thing.base, head, draft_state(thing))]
     base, ours, own = (tree.rows_at(paths) for tree in trees)
     writer, found = BlockWriter(ctx), []
+    brought = _brought_from_elsewhere(thing, [reader.taken_apart(own[p]) for p in paths if p in own and p not in base])
     for path in paths:
         old, mine, other = (reader.taken_apart(rows.get(path)) for rows in (base, ours, own))
-        merged = merge_file(old, mine, other, "conflict", lambda _: b"") if old != mine else None
+        is_deleted_twice = old is not None and mine is None and other is None
+        if is_deleted_twice and _holds_any(old, brought):
+            return None  # The commit moved a file that others deleted.
+        merged = None
+        if old is None and mine is not None and other is not None and _holds_any(other, brought):
+            merged = merge_brought(mine, other, "conflict", lambda _: b"")
+        elif old != mine:
+            merged = merge_file(old, mine, other, "conflict", lambda _: b"")
         if merged is not None and merged.conflict:
             return None
         row = own.get(path) if merged is None else _folded(writer, merged.row)
@@ -188,6 +196,17 @@ def _merged(ctx: Context, thing: ThingDraft, head: TableState, pending: Mapping[
     statement = statement_of(ctx, head.schema, [c for c in found if c is not None], writer)
     statement = replace(statement, packs=(*packs_of(thing), *statement.packs))
     return replace(thing, base=head, statements=(statement,) if statement.objects else ())
+
+
+def _brought_from_elsewhere(thing: ThingDraft, new: Sequence[FileRow | None]) -> frozenset[tuple[str, int]]:
+    """The references in new files of a commit that it did not write: it moved or copied them there."""
+    written = {o.stored.id for o in packs_of(thing)}
+    refs = (ref for row in new if row is not None for ref in row.blocks)
+    return frozenset(ref.key for ref in refs if ref.size and ref.object not in written)
+
+
+def _holds_any(row: FileRow | None, keys: frozenset[tuple[str, int]]) -> bool:
+    return row is not None and any(ref.key in keys for ref in row.blocks)
 
 
 def _tree(ctx: Context, state: TableState, reader: BlockReader, pending: Mapping[ObjectId, bytes]) -> FileTree:

@@ -13,11 +13,20 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from anabranch.model.files import BLOCKS, GIVEN, BlockRef, FileRow
+from anabranch.model.files import BLOCKS, GIVEN, BlockRef, FileRow, address_of
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import NewObject, StoredObject
+from anabranch.model.objects import Layer, NewObject, StoredObject
 from anabranch.model.schema import Schema
-from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, merge_parts, rule_for
+from anabranch.model.tables import TableState
+from anabranch.plan.merge.files import (
+    FileRule,
+    MergedFile,
+    file_rules,
+    merge_brought,
+    merge_file,
+    merge_parts,
+    rule_for,
+)
 from anabranch.plan.merge.rules import EVERYWHERE, RowPolicy
 from anabranch.plan.refs_forest import added_since
 from anabranch.queries import three_way
@@ -26,7 +35,7 @@ from anabranch.queries.three_way import there as there_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.block_writer import BlockWriter
 from anabranch.repo.files.blocks import BlockReader
-from anabranch.repo.files.clashes import inserted_paths
+from anabranch.repo.files.clashes import inserted_paths, keys_of
 from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.tree_rows import key_table, row_of
 from anabranch.repo.merge.chosen_conflicts import as_decided
@@ -172,9 +181,16 @@ class _FileLevel:
                 return merged
         if self.form == "new" and base is None and ours is not None and rule not in _SETTLING:
             return MergedFile(ours, "create/create")
+        is_new = sure and base is None
+        if is_new and ours is not None and theirs is not None and self._is_brought(ours, theirs):
+            return merge_brought(ours, theirs, rule, self._read)
         return merge_file(base, ours, theirs, rule, self._read, sure=sure)
 
     # --- files that one side moved ---
+
+    def _is_brought(self, ours: FileRow, theirs: FileRow) -> bool:
+        """Tell whether one side moved its new file there."""
+        return self.moves.is_moved(OURS, ours) or self.moves.is_moved(THEIRS, theirs)
 
     def _with_move(
         self, row: dict[str, Any], merged: MergedFile, base: FileRow | None, there: FileRow | None, rule: FileRule
@@ -252,12 +268,46 @@ class FileMoves:
     sides: Sides
     reader: BlockReader
     _added: dict[str, list[FileRow]] = field(default_factory=dict)
+    _deleted: dict[str, set[tuple[str, int]]] = field(default_factory=dict)
 
     def find(self, side: str, base: FileRow) -> FileRow | None:
         """The side's file that holds all writes of one that is gone there, its references expanded."""
         wanted = {ref.key for ref in base.blocks}
         holds = (row for row in self._rows(side) if wanted.issubset(ref.key for ref in row.blocks))
         return next(holds, None)
+
+    def is_moved(self, side: str, row: FileRow) -> bool:
+        """Tell whether a side's new file has references of a file that the side deleted."""
+        return any(ref.key in self._lost(side) for ref in row.blocks)
+
+    def _lost(self, side: str) -> set[tuple[str, int]]:
+        """The references of the base's files that a side deleted, expanded."""
+        if side not in self._deleted:
+            now, base = self._tree(side), self._tree_of(self.sides.base.first)
+            is_known = self._layers(side) is not None
+            rows = list(base.rows_at(self._deleted_paths(side)).values()) if is_known else base.rows_below("")
+            there = now.rows_at([row.path for row in rows])
+            lost = [row for row in rows if row.name and row.path not in there]
+            self._deleted[side] = {ref.key for row in lost for ref in self.reader.leaves(row)}
+        return self._deleted[side]
+
+    def _deleted_paths(self, side: str) -> list[str]:
+        gone = [x.object for x in self._layers(side) or () if x.object.kind in ("delete", "exceptions")]
+        schema = self._state(side).schema
+        keys = keys_of(self.ctx, [NewObject(o) for o in gone], schema, self.sides.pending)
+        return [address_of(*key) for key in keys]
+
+    def _layers(self, side: str) -> tuple[Layer, ...] | None:
+        return self.sides.to_ours if side == OURS else self.sides.to_theirs
+
+    def _state(self, side: str) -> TableState:
+        return self.sides.ours if side == OURS else self.sides.theirs
+
+    def _tree(self, side: str) -> FileTree:
+        return self._tree_of(self._state(side))
+
+    def _tree_of(self, state: TableState) -> FileTree:
+        return FileTree(self.ctx, lambda: state, self.reader, None, self.sides.pending)
 
     def _rows(self, side: str) -> list[FileRow]:
         if side not in self._added:
@@ -266,9 +316,7 @@ class FileMoves:
         return self._added[side]
 
     def _added_rows(self, side: str) -> list[FileRow]:
-        layers = {OURS: self.sides.to_ours, THEIRS: self.sides.to_theirs}[side]
-        state = {OURS: self.sides.ours, THEIRS: self.sides.theirs}[side]
-        tree = FileTree(self.ctx, lambda: state, self.reader, None, self.sides.pending)
+        layers, state, tree = self._layers(side), self._state(side), self._tree(side)
         if layers is None:
             return tree.rows_below("")
         made = [NewObject(x.object) for x in layers]
