@@ -188,7 +188,7 @@ def _edited(repo: Repository, pipeline: Pipeline, head: str, last: LastState | N
         return {}
     stored = [d for d in pipeline.datasets if d.kind == "materialized_view"]
     if last.tables is None:
-        return {d.name: "an older version computed it, which did not note what others changed" for d in stored}
+        return {d.name: "its last run does not say what others changed" for d in stored}
     there = {t.name for t in repo.tables(head)}
     undone = any(d.sharded for d in stored) and _was_undone(repo, pipeline, head, last)
     found: dict[str, str] = {}

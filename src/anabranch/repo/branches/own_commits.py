@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from typing import Any
 
 from anabranch.catalog import history, paths, provenance
@@ -55,13 +58,44 @@ class OwnStep:
 def find_own_commits(ctx: Context, cx: Connection, head: Position, marks: Sequence[Mark]) -> list[OwnCommit]:
     """Find the writer's commits among the first parents of a commit, oldest first; reverted ones are left out.
 
-    What a merge brought in from another branch is not among the first parents, so it is not the writer's here.
+    What a merge brought in from another branch is not among the first parents, so it is not the writer's here: only
+    the files, where the writer's commits there name the writes of theirs.
     """
     clock = history.clock(cx, head)
-    found = [c for mark in marks for c in _marked(ctx, cx, mark) if clock.holds(c.position)]
+    marked = [c for mark in marks for c in _marked(ctx, cx, mark)]
+    found = [c for c in marked if clock.holds(c.position)]
+    found += _brought_in(cx, clock, [c for c in marked if c.writes and not clock.holds(c.position)])
     gone = find_reverted(ctx, cx, head, [c.hash for c in found])
     kept = [c for c in found if c.hash not in gone]
     return sorted(kept, key=lambda c: place_on(clock, c.position))
+
+
+def _brought_in(cx: Connection, clock: Clock, marked: Sequence[OwnCommit]) -> Iterator[OwnCommit]:
+    """The merges among the first parents that brought in commits of the writer, with the writes of these."""
+    lines, path = history.Lines(cx), _FirstParents(clock)
+    writes: dict[Position, set[str]] = {}
+    for own in marked:
+        if is_ancestor(lines, own.position, clock.head):
+            at = bisect_left(path, True, key=partial(is_ancestor, lines, own.position))
+            writes.setdefault(path[at], set()).update(own.writes or ())
+    for position, named in writes.items():
+        yield OwnCommit(position, history.known_head(cx, position).hash, {}, frozenset(named))
+
+
+class _FirstParents(Sequence[Position]):
+    """The commits on a path of first parents, oldest first."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._ends = list(reversed(clock.positions))
+        self._counts = list(accumulate(p.index + 1 for p in self._ends))
+
+    def __len__(self) -> int:
+        return self._counts[-1]
+
+    def __getitem__(self, number: Any) -> Any:
+        line = bisect_right(self._counts, number)
+        before = self._counts[line - 1] if line else 0
+        return Position(self._ends[line].line, number - before)
 
 
 def _marked(ctx: Context, cx: Connection, mark: Mark) -> Iterator[OwnCommit]:

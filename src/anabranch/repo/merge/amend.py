@@ -5,6 +5,7 @@ Either is all or nothing, and nobody's work is lost.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from anabranch.catalog import commits, history
 from anabranch.errors import InvalidRequest
 from anabranch.model.commits import BranchHead, Commit
-from anabranch.model.facts import JOB, PIPELINE
+from anabranch.model.facts import JOB, PIPELINE, OwnFacts
 from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.commit.open_commit import OpenCommit, working_set
@@ -63,13 +64,18 @@ def _said(ctx: Context, head: BranchHead, asked: AmendRequest, work: OpenCommit 
         old, origins = commits.describe(cx, [head.position])[0], origins_at(cx, [head.position])
     date = old.started_at if asked.date is None else asked.date
     started_at = check_date(date, ctx.catalog.now())
-    facts = old.facts if work is None else {n: v for n, v in old.facts.items() if not _is_of_a_run(n, v)}
+    facts = old.facts if work is None else _without_runs(old.facts)
     return CommitWords(asked.message or old.message, asked.author or old.author, started_at, origins, facts)
 
 
-def _is_of_a_run(name: str, value: Any) -> bool:
-    """Whether a fact says that a job or a run of a pipeline made a commit."""
-    return any(name in fact.names and fact.is_value(name, value) for fact in (JOB, PIPELINE))
+def _without_runs(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Facts that do not say that a job or a run of a pipeline made all of a commit.
+
+    Which files the jobs of a run wrote stays known, by their writes.
+    """
+    others = {n: v for n, v in facts.items() if JOB.value({n: v}) is None and PIPELINE.value({n: v}) is None}
+    run = PIPELINE.value(facts)
+    return OwnFacts({**others, **(PIPELINE.facts({n: v for n, v in run.items() if n != "tables"}) if run else {})})
 
 
 _STRICTNESS = "disjoint"
