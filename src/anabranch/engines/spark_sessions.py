@@ -74,7 +74,7 @@ def local_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSessio
     except PySparkException:
         log.debug("no Spark session is there")
     try:
-        with _executors_run_this_python():
+        with _executors_run_this_python(), _executors_import_from_the_same_places():
             return SparkSession.builder.getOrCreate() if "SPARK_REMOTE" in os.environ else _start(more)
     except ImportError as error:
         raise Unavailable(f"Spark Connect lacks a package: {error}", hint=install_hint("connect")) from error
@@ -159,6 +159,31 @@ def _executors_run_this_python() -> Iterator[None]:
         yield
     finally:
         os.environ.pop(EXECUTORS_PYTHON, None)
+
+
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""The variable by which Python does not import from the folder that it is started in."""
+
+
+@contextmanager
+def _executors_import_from_the_same_places() -> Iterator[None]:
+    """A block in which sessions start whose executors import nothing from the current folder, unless this process does.
+
+    `ana` may be run in a stranger's folder. Executors start by `python -m`, which looks there first: a file
+    `pyarrow.py` would be run.
+    """
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:  # somebody removed it
+        here = ""
+    if _SAFE_PATH in os.environ or any(not place or os.path.realpath(place) == here for place in sys.path):
+        yield
+        return
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_SAFE_PATH, None)
 
 
 def _start(more: Mapping[str, str]) -> SparkSession:
