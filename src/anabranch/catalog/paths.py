@@ -17,7 +17,7 @@ from anabranch.catalog.prepared import prepared
 from anabranch.catalog.views import ObjectCache, learn
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
-from anabranch.model.objects import Layer
+from anabranch.model.objects import Layer, StoredObject
 from anabranch.model.tables import Entry, Operation
 from anabranch.plan.path import Crossing, Leg, Stretch, find_path
 
@@ -108,6 +108,21 @@ def layers_along(
         top = max((x.turn for x in found), default=0)
         found += [replace(x, turn=top + x.turn) for x in part]
     return tuple(found)
+
+
+def layers_by_commit(
+    cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: ObjectCache
+) -> list[tuple[Position, StoredObject]] | None:
+    """Find the objects of a table's changes, each with its commit; None if one of them gave the table another key."""
+    found: list[tuple[Position, ObjectId]] = []
+    for line, low, high in ranges:
+        where = {"line": line, "low": low, "high": high, "things": list(things)}
+        if _replaced(cx, where).first():
+            return None
+        for row in _changes(cx, where):
+            found.append((Position(line, row.commit_index), ObjectId(row.object_id)))
+    learn(cx, [id_ for _, id_ in found], known)
+    return [(position, known[id_]) for position, id_ in found]
 
 
 def _on_stretch(c: Any, *columns: Any) -> Select[Any]:

@@ -26,7 +26,7 @@ from anabranch.jobs.dealt_rows import deal_gone, write_input_rows, write_whole_i
 from anabranch.jobs.function_file import loaded_from_files
 from anabranch.jobs.inputs import Pin
 from anabranch.jobs.lease import only_one
-from anabranch.jobs.output import JobOutput, publish_output
+from anabranch.jobs.output import JobOutput, publish_output, remove_side
 from anabranch.jobs.past_jobs import facts_of, last_commit, own_commits, pins_of, to_remember
 from anabranch.jobs.request import JobRequest
 from anabranch.jobs.runner import ShardTask
@@ -108,7 +108,7 @@ class Job:
         last = last_commit(self.repo, asked.output, name=asked.name)
         if last and _said(last, "key") == key and not force and resumed_key in (None, key):
             log.info("job %s: the same code read the same inputs for commit %s", asked.name, last.hash)
-            self.repo.workbook.note_published(key, last.hash)
+            note_driver_died(self.repo, key, last)
             return JobResult(asked.name, last, reused=True)
         base = self._base(last, code, pins)
         begun = _Begun(resumed_key or (self._forced_key(key) if force else key), code, pins, base)
@@ -137,6 +137,8 @@ class Job:
         if self.asked.parent is not None or not self.repo.workbook.place(begun.prefix).winners():
             return None
         record = self.repo.workbook.find_unfinished_job(begun.key)
+        if record is not None:
+            remove_side(self.repo, record.branch, record.id)
         known = record and record.options.get("parent_commit")
         if not known:
             return None
@@ -304,6 +306,14 @@ class Job:
         made = RunFailed(message, hint=hint, shard=number, inputs=read, trace=first["trace"], attempts=tries)
         made.add_note(first["trace"])
         return made
+
+
+def note_driver_died(repo: Repository, key: str, commit: Commit) -> None:
+    """Record that a job was published whose driver died before it could, and remove what that driver left."""
+    record = repo.workbook.find_unfinished_job(key)
+    if record is not None:
+        remove_side(repo, record.branch, record.id)
+        repo.workbook.note_published(key, commit.hash)
 
 
 def make_job(

@@ -24,6 +24,7 @@ from anabranch.repo.merge.publish_made import (
     Writer,
     overwrite_rows,
     publish_made,
+    remove_branch,
 )
 
 if TYPE_CHECKING:
@@ -107,6 +108,10 @@ class MadeByShards(MadeContent):
         self.writes.clear()
         self.writes.update(tx.files.writes if self._files else ())
 
+    def facts(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        said = JOB.value(given)
+        return JOB.facts({**said, "writes": sorted(self.writes)}) if said and self.writes else given
+
     def _written_as(self, verb: str) -> str:
         """How a file that shards put, or appended to, is written on top of what was made before."""
         if self.file_mode == "replace":
@@ -139,7 +144,7 @@ def publish_output(output: JobOutput, done: Manifests) -> PublishedOutput:
     own = Writer(marks, lambda c: JOB.is_value(JOB.name, c.said) and c.said.get("id") == output.job_id)
     if asked.keep_shards:
         _keep(output, made, marks)
-    side = f"{asked.output}.job-{output.job_id}"
+    side = _side_of(asked.output, output.job_id)
     what = f"job {asked.name!r}"
     request = MadeRequest(asked.output, what, made, own, words, output.parent, side, asked.rules)
     try:
@@ -150,6 +155,16 @@ def publish_output(output: JobOutput, done: Manifests) -> PublishedOutput:
             raise
         raise repeated from error
     return PublishedOutput(commit, frozenset(made.writes))
+
+
+def _side_of(output: str, job_id: str) -> str:
+    """The name of the branch on which a job is merged."""
+    return f"{output}.job-{job_id}"
+
+
+def remove_side(repo: Repository, output: str, job_id: str) -> None:
+    """Remove the branch on which a job was merged, if its driver died before it did."""
+    remove_branch(repo.workbook.ctx, _side_of(output, job_id))
 
 
 def _rows(asked: JobRequest, place: Workplace, done: Manifests) -> pa.Table | None:

@@ -16,7 +16,7 @@ from anabranch.errors import InvalidRequest, NotFound
 from anabranch.jobs.begun_here import BegunJob, find_begun
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.function_file import load_function, read_place
-from anabranch.jobs.job import Job, JobResult
+from anabranch.jobs.job import Job, JobResult, note_driver_died
 from anabranch.jobs.past_jobs import last_commit, request_of
 from anabranch.repo.repository import Repository
 
@@ -31,7 +31,7 @@ def resume_job(
     record = repo.workbook.find_job(which)
     done = last_commit(repo, record.branch, id=record.id)
     if done is not None:
-        repo.workbook.note_published(record.key, done.hash)
+        note_driver_died(repo, record.key, done)
         return JobResult(record.name, done, reused=True)
     if record.state == "published":
         message = f"job {record.id} ({record.name}) was published, and {record.branch!r} does not show it any more"

@@ -13,7 +13,7 @@ from anabranch.catalog import history, paths, provenance
 from anabranch.catalog.store import Connection
 from anabranch.model.clock import Clock, Position
 from anabranch.model.facts import OwnFact
-from anabranch.model.ids import ThingId
+from anabranch.model.ids import LineId, ThingId
 from anabranch.plan.history import is_ancestor
 from anabranch.plan.path import Stretch
 from anabranch.repo.context.context import Context
@@ -27,7 +27,7 @@ class OwnCommit:
     hash: str
     said: Mapping[str, Any]
     writes: frozenset[str] | None = None
-    """The writes by which files of the commit are the writer's; None if all that it wrote is."""
+    """The writes by which files of the commit are the writer's; None if the commit does not say."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ class _FirstParents(Sequence[Position]):
 def _marked(ctx: Context, cx: Connection, mark: Mark) -> Iterator[OwnCommit]:
     for position, hash_, said in provenance.commits_with(cx, ctx.record.id, mark.fact):
         if mark.is_own(said):
-            yield OwnCommit(position, hash_, said, frozenset(mark.writes(said)) if mark.writes else None)
+            writes = mark.writes(said) if mark.writes else said.get("writes")
+            yield OwnCommit(position, hash_, said, None if writes is None else frozenset(writes))
 
 
 def find_reverted(ctx: Context, cx: Connection, head: Position, hashes: Collection[str]) -> set[str]:
@@ -121,6 +122,11 @@ def place_on(clock: Clock, position: Position) -> tuple[int, int]:
     return -lines.index(position.line), position.index
 
 
+def whole_path(clock: Clock) -> tuple[tuple[LineId, int, int], ...]:
+    """The commits from the first to a commit, along first parents."""
+    return tuple((p.line, 0, p.index) for p in reversed(clock.positions))
+
+
 def steps_of(
     cx: Connection, head: Position, own: Sequence[OwnCommit], thing: ThingId, since: Position | None = None
 ) -> list[OwnStep]:
@@ -131,8 +137,7 @@ def steps_of(
     clock = history.clock(cx, head)
     if since is not None and not clock.holds(since):
         return [OwnStep(since, head, None)]
-    whole = tuple((p.line, 0, p.index) for p in reversed(clock.positions))
-    ranges = whole if since is None else clock.since(since)
+    ranges = whole_path(clock) if since is None else clock.since(since)
     legs = (Stretch(ranges),) if ranges else ()
     touching = {position for position, _ in paths.entries_along(cx, legs, [thing])}
     mine = {c.position: c for c in own}

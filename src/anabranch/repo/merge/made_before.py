@@ -6,29 +6,33 @@ Only keys and paths that others touched, too, can differ; so a writer that is al
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from anabranch.arrow.types import arrow_type
-from anabranch.catalog import history
+from anabranch.catalog import history, paths
 from anabranch.catalog.store import Connection
 from anabranch.frames.output import to_dicts
-from anabranch.model.clock import Position
+from anabranch.model.clock import Clock, Position
 from anabranch.model.equality import are_equal
-from anabranch.model.files import FileRow, files_thing
+from anabranch.model.files import FileRow, address_of, files_thing
 from anabranch.model.ids import ThingId
+from anabranch.model.objects import Layer
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
-from anabranch.queries.query import DELETE, INSERT, OP, UPDATE, Rows, Sources
+from anabranch.queries.path_fold import Path, path_events, touched_keys, turns_holding
+from anabranch.queries.query import DELETE, INSERT, OP, TURN, UPDATE, Query, Rows, Sources
 from anabranch.queries.scan import Keys
-from anabranch.repo.branches.own_commits import OwnCommit, OwnStep, steps_of
+from anabranch.repo.branches.own_commits import OwnCommit, OwnStep, steps_of, whole_path
 from anabranch.repo.compare.diff import DiffSides, compared
 from anabranch.repo.compare.table_diff import TableDiff
 from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import files_state, schemas_for
 from anabranch.repo.files.blocks import BlockReader
+from anabranch.repo.files.tree import tree_at
 from anabranch.repo.files.tree_rows import row_of
 from anabranch.repo.read.conditions import reading
 from anabranch.repo.read.scan import ReadAs, scan_as
@@ -51,6 +55,22 @@ class MadeBefore:
 
         Compared rows, as `store_difference` takes them.
         """
+        found = self._touched(state)
+        if found is None:
+            return self._row_changes_by_states(state)
+        if not found.others:
+            return None
+        state = replace(state, schemas=found.schemas)
+        keys = self._touched_keys(state, found.others)
+        fold = _RowFold(state.schema)
+        for own in self._touching(state, found.own, keys):
+            rows = self._changed_rows(self._step(own), state)
+            if rows is not None:
+                fold.add(_rows_at(rows, keys, state.schema))
+        return self._against_head(state, keys, fold)
+
+    def _row_changes_by_states(self, state: TableState) -> pa.Table | None:
+        """The same where the table's key changed, so that states must be compared."""
         with self.ctx.catalog.read() as cx:
             steps = steps_of(cx, self.head, self.own, state.id)
         others = [self._changed_rows(step, state) for step in steps if not step.is_own]
@@ -63,6 +83,39 @@ class MadeBefore:
             if rows is not None:
                 fold.add(_rows_at(rows, keys, state.schema))
         return self._against_head(state, keys, fold)
+
+    def _touched(self, state: TableState) -> _ThingChanges | None:
+        """The objects of the thing's changes, the writer's and those of others; None if its key changed."""
+        places = {c.position: n for n, c in enumerate(self.own)}
+        with self.ctx.catalog.read() as cx:
+            ranges = whole_path(history.clock(cx, self.head))
+            found = paths.layers_by_commit(cx, ranges, [state.id], self.ctx.known_objects)
+            if found is None:
+                return None
+            own = [Layer(places[at] + 1, o) for at, o in found if at in places]
+            others = [Layer(1, o) for at, o in found if at not in places]
+            schemas = schemas_for(self.ctx, cx, (*own, *others), state)
+        return _ThingChanges(tuple(own), tuple(others), schemas)
+
+    def _touched_keys(self, state: TableState, layers: tuple[Layer, ...]) -> pa.Table:
+        """The keys that layers touch."""
+        with reading(self.ctx, replace(state, layers=layers)):
+            query = touched_keys(Path(layers, None, state), self.ctx.access(layers), Sources())
+            return self.ctx.engines.duck().fetch(query)
+
+    def _touching(self, state: TableState, layers: tuple[Layer, ...], keys: pa.Table) -> list[OwnCommit]:
+        """The writer's commits that touched some of the keys, oldest first."""
+        if not layers:
+            return []
+        sources = Sources()
+        with reading(self.ctx, replace(state, layers=layers)):
+            query = turns_holding(state, layers, self.ctx.access(layers), sources, sources.add(Rows(keys)))
+            turns = self.ctx.engines.duck().fetch(query).column(0).to_pylist()
+        return [self.own[turn - 1] for turn in sorted(turns)]
+
+    def _step(self, own: OwnCommit) -> OwnStep:
+        with self.ctx.catalog.read() as cx:
+            return OwnStep(history.parent(cx, own.position, 1), own.position, own)
 
     def _changed_rows(self, step: OwnStep, state: TableState) -> pa.Table | None:
         """The rows that some commits changed, each with its cells before and after; None if none."""
@@ -113,26 +166,70 @@ class MadeBefore:
 
     @cached_property
     def files(self) -> Mapping[str, FileRow]:
-        """The files that the writer made, by path, with their own blocks only; lists of blocks are expanded."""
-        thing, reader = files_thing(self.ctx.record.id), BlockReader(self.ctx)
+        """The files that the writer made, by path, with their own blocks only; lists of blocks are expanded.
+
+        A file whose own blocks others took away is read as the writer's last commit on it left it.
+        """
         with self.ctx.catalog.read() as cx:
-            steps = [s for s in steps_of(cx, self.head, self.own, thing) if s.is_own]
-        made: dict[str, FileRow] = {}
-        own: set[tuple[str, int]] = set()
-        for step in steps:
-            for before, after in self.changed_files(step):
-                old, new = reader.taken_apart(before), reader.taken_apart(after)
-                known = {ref.key for ref in old.blocks} if old else set()
-                writes = step.own.writes if step.own else None
-                came = [ref for ref in (new.blocks if new else ()) if ref.key not in known]
-                own |= {ref.key for ref in came if writes is None or ref.write in writes}
-                path = (after or before).address  # type: ignore[union-attr]
-                parts = tuple(ref for ref in (new.blocks if new else ()) if ref.key in own)
-                if new is not None and parts:
-                    made[path] = _of_blocks(new, parts)
-                else:
-                    made.pop(path, None)
+            clock = history.clock(cx, self.head)
+            state = files_state(self.ctx, cx, clock)
+        found = self._touched(state)
+        assert found is not None
+        last = self._last_touched(replace(state, schemas=found.schemas), found.own)
+        if not last:
+            return {}
+        made = self._own_files(clock, list(last))
+        by_commit: dict[int, list[str]] = {}
+        for path, number in last.items():
+            if path not in made:
+                by_commit.setdefault(number, []).append(path)
+        for number, lost in by_commit.items():
+            with self.ctx.catalog.read() as cx:
+                then = history.clock(cx, self.own[number].position)
+            made |= self._own_files(then, lost)
         return made
+
+    def _last_touched(self, state: TableState, layers: tuple[Layer, ...]) -> dict[str, int]:
+        """The number of the writer's last commit on each file that it made, but for those that it deleted."""
+        if not layers:
+            return {}
+        sources = Sources()
+        with reading(self.ctx, replace(state, layers=layers)):
+            events = path_events(state, layers, (), self.ctx.access(layers), sources)
+            found = self.ctx.engines.duck().fetch(Query(events, sources.named))
+        parent, name = (found.column(str(k)).to_pylist() for k in state.schema.key_ids)
+        last: dict[str, tuple[int, str]] = {}
+        rows = zip(parent, name, found.column(TURN).to_pylist(), found.column(OP).to_pylist(), strict=True)
+        for folder, own_name, turn, op in rows:
+            path = address_of(folder, own_name)
+            last[path] = max(last.get(path, (0, "")), (turn, op))
+        return {path: turn - 1 for path, (turn, op) in last.items() if op != DELETE}
+
+    def _own_files(self, at: Clock, wanted: Sequence[str]) -> dict[str, FileRow]:
+        """Files at a commit, with the writer's own blocks; those that have none are left out."""
+        reader = BlockReader(self.ctx)
+        with self.ctx.catalog.read() as cx:
+            tree = tree_at(self.ctx, cx, at)
+        found = {}
+        for path, row in tree.rows_at(wanted).items():
+            whole = reader.leaves(row)
+            parts = tuple(ref for ref in whole if ref.write in self._writes)
+            if parts:
+                found[path] = _of_blocks(row._replace(blocks=whole), parts)
+        return found
+
+    @cached_property
+    def _writes(self) -> frozenset[str]:
+        """The writes of the writer's files; of a commit that does not say, those of all that it wrote."""
+        reader, found = BlockReader(self.ctx), set[str]()
+        for own in self.own:
+            if own.writes is not None:
+                found |= own.writes
+                continue
+            for pair in self.changed_files(self._step(own)):
+                old, new = (reader.leaves(row) if row else () for row in pair)
+                found |= {ref.write for ref in new} - {ref.write for ref in old}
+        return frozenset(found)
 
     def changed_files(self, step: OwnStep) -> list[tuple[FileRow | None, FileRow | None]]:
         """The rows of the file tree that some commits changed, before and after."""
@@ -141,6 +238,16 @@ class MadeBefore:
             found = compared(self.ctx, cx, sides).files if sides else None
         rows = found._rows() if found is not None and found._rows else []
         return [(row["before"] and row_of(row["before"]), row["after"] and row_of(row["after"])) for row in rows]
+
+
+@dataclass(frozen=True)
+class _ThingChanges:
+    """The objects of a thing's changes."""
+
+    own: tuple[Layer, ...]
+    """The writer's; the turn is the number of its commit, from 1."""
+    others: tuple[Layer, ...]
+    schemas: Mapping[str, Schema]
 
 
 def _of_blocks(row: FileRow, parts: tuple[Any, ...]) -> FileRow:

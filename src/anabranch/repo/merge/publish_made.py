@@ -109,6 +109,10 @@ class MadeContent:
         """Write the files on top of those made before, whose paths are given."""
         raise NotImplementedError
 
+    def facts(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The facts of the commit, with what is known only once it is written."""
+        return given
+
 
 @dataclass(frozen=True)
 class MadeRequest:
@@ -315,6 +319,7 @@ def _commit_directly(ctx: Context, asked: MadeRequest) -> Commit:
         if not baseline.is_head:
             raise _NeedsMerge
         baseline.write_made(tx)
+        tx._start = replace(tx._start, facts=asked.made.facts(asked.words.facts))
 
     words = asked.words
     said = CommitRequest(
@@ -397,7 +402,7 @@ def _attempt(attempts: Attempts, asked: MadeRequest, planned: _Planned) -> Commi
     if merged.conflicts:
         ctx.discard(merged.made)
         raise _conflict(asked, merged.conflicts)
-    says = CommitWords(words.message, author, provenance=origins, facts=words.facts)
+    says = CommitWords(words.message, author, provenance=origins, facts=made.facts(words.facts))
     published = publish_content(attempts, merged, says, "commit", PublishOptions(allow_empty=True))
     assert published is not None
     return published
@@ -422,16 +427,17 @@ def _conflict(asked: MadeRequest, conflicts: Any) -> MergeConflict:
 @contextmanager
 def _side_branch(ctx: Context, name: str, branch: BranchHead) -> Iterator[str]:
     """Make a branch to work on, and remove it at the end; one that was left behind is made anew."""
-    _remove(ctx, name)
+    remove_branch(ctx, name)
     with ctx.writing() as cx:
         ctx.make_branch(cx, name, branch.position)
     try:
         yield name
     finally:
-        _remove(ctx, name)
+        remove_branch(ctx, name)
 
 
-def _remove(ctx: Context, name: str) -> None:
+def remove_branch(ctx: Context, name: str) -> None:
+    """Remove a branch, if there is one of this name."""
     with ctx.writing() as cx:
         found = branches.find(cx, ctx.record.id, name)
         if found is not None:
