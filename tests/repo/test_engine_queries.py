@@ -30,9 +30,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     asked: list[str] = []
     fetch = DuckEngine.fetch
 
-    def counting(self: DuckEngine, query: Any) -> Any:
+    def counting(self: DuckEngine, query: Any, *more: float) -> Any:
         asked.append(repr(query.expression)[:300])
-        return fetch(self, query)
+        return fetch(self, query, *more)
 
     with monkeypatch.context() as patched:
         patched.setattr(DuckEngine, "fetch", counting)

@@ -82,17 +82,23 @@ class Expression:
         """The text with a long list of numbers cut to one: its names and types are the same."""
         return _shortened_list(self.text)[0]
 
-    def refuse_unknown_names(self, schema: Schema) -> None:
-        """Refuse a bare name that is no column, without an engine; text that only Spark can parse is let through."""
+    def refuse_unknown_names(self, schema: Schema, table: str | None = None) -> None:
+        """Refuse a name that is no column, without an engine; text that only Spark can parse is let through.
+
+        A dotted name is a column's after its table, or reaches into a value; without a `table` it is let through, and
+        if that is empty, no table's name may come before a column's.
+        """
         parsed = _readable(self._short)
         if parsed is None or parsed.find(exp.Query, exp.Lambda):
             return
         for node in parsed.find_all(exp.Column):
-            # A dotted name may reach into a value, and a few functions are called without brackets.
-            if _is_unit(node):
+            # A few functions are called without brackets.
+            if _is_unit(node) or not isinstance(node.this, exp.Identifier):
                 continue
-            is_name = not node.args.get("table") and isinstance(node.this, exp.Identifier)
-            if is_name and node.name.lower() not in WORDS and schema.find(node.name) is None:
+            if node.args.get("table") is not None:
+                if table is not None:
+                    _refuse_unknown_table(node, schema, table)
+            elif node.name.lower() not in WORDS and schema.find(node.name) is None:
                 raise unknown_column(node, node.name, schema.names)
 
     def for_spark(self) -> exp.Expr:
@@ -137,12 +143,12 @@ class Expression:
         parsed = _readable(short)
         if parsed is None:
             return None
-        if numbers and key[0].type.is_integer and self._listed_keys(parsed, key[0]):
+        if numbers and key[0].type.is_integer and self._listed_keys(parsed, schema):
             return list(numbers), True
         parsed = _readable(self.text)
         assert parsed is not None
         for part in parsed.flatten() if isinstance(parsed, exp.And) else [parsed]:
-            found = self._listed_keys(part, key[0])
+            found = self._listed_keys(part, schema)
             if found is not None:
                 return found, part is parsed
         return None
@@ -154,8 +160,9 @@ class Expression:
             return None
         return key_bounds(parsed.flatten() if isinstance(parsed, exp.And) else [parsed], self.args, schema)
 
-    def _listed_keys(self, part: exp.Expr, key: Column) -> list[int | str] | None:
+    def _listed_keys(self, part: exp.Expr, schema: Schema) -> list[int | str] | None:
         """The key values that a comparison lists."""
+        (key,) = schema.key_columns
         if isinstance(part, exp.EQ):
             listed = [part.args["expression"]]
         elif isinstance(part, exp.In) and not part.args.get("query"):
@@ -164,9 +171,20 @@ class Expression:
             return None
         if not isinstance(part.this, exp.Column) or part.this.name.lower() != key.name.lower() or not listed:
             return None
+        if part.this.args.get("db") or schema.find(str(part.this.table)) is not None:
+            return None  # a part of a value that is called as the key is
         values = [constant(x, self.args) for x in listed]
         kind = int if key.type.is_integer else str
         return list(dict.fromkeys(values)) if all(type(v) is kind for v in values) else None
+
+
+def _refuse_unknown_table(node: exp.Expr, schema: Schema, table: str) -> None:
+    """Refuse a dotted name that begins neither with a column nor with its table, by the last part of its name."""
+    parts = [str(node.args[part].name) for part in ("catalog", "db", "table") if node.args.get(part) is not None]
+    own = table.rpartition(".")[2]
+    if schema.find(parts[0]) is None and parts[0].lower() != own.lower():
+        names = [f"{own}.{name}" for name in schema.names] if own else list(schema.names)
+        raise unknown_column(node, ".".join((*parts, node.name)), names)
 
 
 def _is_unit(node: exp.Expr) -> bool:

@@ -36,11 +36,11 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     own, asked, held = threading.get_ident(), list[int](), list[int]()
     fetch, reading = DuckEngine.fetch, Catalog._reading
 
-    def fetching(self: DuckEngine, query: Any) -> Any:
+    def fetching(self: DuckEngine, query: Any, *more: float) -> Any:
         if threading.get_ident() == own:
             asked.append(1)
             assert not held, "a transaction of the catalogue is open while an engine runs"
-        return fetch(self, query)
+        return fetch(self, query, *more)
 
     @contextmanager
     def read(self: Catalog) -> Iterator[Any]:

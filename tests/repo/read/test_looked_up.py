@@ -31,9 +31,9 @@ def files_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Files]]:
     found: list[Files] = []
     fetch = DuckEngine.fetch
 
-    def noting(self: DuckEngine, query: Any) -> Any:
+    def noting(self: DuckEngine, query: Any, *more: float) -> Any:
         found.extend(source for source in query.sources.values() if isinstance(source, Files))
-        return fetch(self, query)
+        return fetch(self, query, *more)
 
     with monkeypatch.context() as patched:
         patched.setattr(DuckEngine, "fetch", noting)

@@ -234,9 +234,9 @@ def test_a_condition_on_the_key_reads_only_files_that_may_hold_its_rows(
     read: set[str] = set()
     fetch = DuckEngine.fetch
 
-    def noting(self: DuckEngine, query: Query) -> pa.Table:
+    def noting(self: DuckEngine, query: Query, *more: float) -> pa.Table:
         read.update(uri for s in query.sources.values() if isinstance(s, Files) for uri in s.uris)
-        return fetch(self, query)
+        return fetch(self, query, *more)
 
     with ab.init(
         tmp_path,

@@ -191,7 +191,7 @@ class Blame(Relation):
 
     def _engine(self) -> Engine:
         schema, where = self._state.schema, self._asked.where
-        spark_reason = unproven([where] if where else [], schema)
+        spark_reason = unproven([where] if where else [], schema, self._state.name)
         work = Work(
             size_of(self._story.top.layers), unproven=spark_reason, not_in_duck=not_in_duck(schema, self._state.name)
         )

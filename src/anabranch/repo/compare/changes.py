@@ -299,7 +299,7 @@ class Changes(Relation):
 
     def _engine(self, what: str) -> Engine:
         name = self._range.state.name
-        spark_reason = unproven([self._where] if self._where else [], self._schema)
+        spark_reason = unproven([self._where] if self._where else [], self._schema, "")
         layers = [x for p in self._range.pieces if isinstance(p, KeyedChanges) for x in p.layers]
         states = [s for p in self._range.pieces if isinstance(p, ComparedStates) for s in (p.before, p.after) if s]
         size = size_of(layers) + sum(size_of(s.layers) for s in states)

@@ -108,7 +108,7 @@ class RowChanges:
         return tuple(c for c in self.plain if touched & c.ids)
 
     def _pick(self, what: str, where: Expression | None = None) -> Engine:
-        spark_reason = unproven([where] if where else [], self.schema)
+        spark_reason = unproven([where] if where else [], self.schema, "")
         spark_only = not_in_duck(self.schema, self.ends.after.name)
         return self.ctx.engines.pick(Work(self.ends.size_bytes, unproven=spark_reason, not_in_duck=spark_only), what)
 
@@ -229,7 +229,7 @@ class RowChanges:
     def spark(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> DataFrame:
         """The changed rows in Spark's form, as a DataFrame."""
         engine, condition = self.ctx.engines.spark(), where_of(where, args)
-        unproven([condition] if condition else [], self.schema)  # Refuses unknown names.
+        unproven([condition] if condition else [], self.schema, "")  # Refuses unknown names.
         return engine.frame(self._long(engine, key, condition))
 
     def wide(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:

@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from anabranch.queries.scan import Keys
 
 
-def unproven(expressions: Sequence[Expression], schema: Schema) -> str | None:
-    """Name the first part of users' expressions that only Spark can run."""
+def unproven(expressions: Sequence[Expression], schema: Schema, table: str | None = None) -> str | None:
+    """Name the first part of users' expressions that only Spark can run.
+
+    Refuse unknown names; with `table`, also those after another name than its own.
+    """
     if not expressions:
         return None
     from anabranch.proven.expression import Unproven
 
     for expression in expressions:
-        expression.refuse_unknown_names(schema)
+        expression.refuse_unknown_names(schema, table)
         try:
             expression.refuse_unproven(schema)
         except Unproven as problem:

@@ -169,7 +169,7 @@ class Table(Relation):
         from anabranch.repo.read.looked_up import rows_at
 
         state, where, chosen = self._state, self._where(), self._selection
-        if where is None or unproven([where], state.schema):
+        if where is None or unproven([where], state.schema, state.name):
             return None
         named = where.key_values(state.schema)
         keys = keys_source(state, named[0]) if named and named[1] else None
@@ -281,7 +281,7 @@ class Table(Relation):
 
     def _work(self) -> Work:
         where, state = self._where(), self._state
-        spark_reason = unproven([where] if where else [], state.schema)
+        spark_reason = unproven([where] if where else [], state.schema, state.name)
         return Work(size_of(state.layers), unproven=spark_reason, not_in_duck=not_in_duck(self._shown, state.name))
 
     def _query(self, engine: Engine, all_rows: bool = False) -> Query:

@@ -25,7 +25,7 @@ def delete(
     """Find and store the keys of the rows; without a condition, of all rows."""
     what, schema = f"delete from {state.name!r}", state.schema
     condition = where_of(where, args, f"{what}: where=")
-    spark_reason = unproven([condition], schema) if condition else None
+    spark_reason = unproven([condition], schema, state.name) if condition else None
     engine = ctx.engines.pick(Work(size_of(state.layers), unproven=spark_reason), what)
     write = Write(ctx, engine, state, pending, what)
     spoken = condition.columns(schema) if condition else ()

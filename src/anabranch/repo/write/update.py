@@ -70,7 +70,7 @@ def update(
         raise InvalidRequest(f"{what}: a dict was expected, this is a {type(values).__name__}", hint=hint)
     with _hinting_at_quotes(values):
         wanted = _assignments(schema, values, where, args, what)
-        spark_reason = unproven(wanted.expressions, schema) or _unproven_cast(wanted, schema, what)
+        spark_reason = unproven(wanted.expressions, schema, state.name) or _unproven_cast(wanted, schema, what)
     changed = [c for c in schema if c.id in wanted.set_ids]
     checks = checks_on(state, changed)
     spark_reason = spark_reason or unproven(list(checks.values()), schema)
