@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import anabranch as ab
 from tests.cli.conftest import Ana
 
 
@@ -141,3 +142,14 @@ def test_checkout_of_a_full_folder_says_how_to_give_up_what_is_staged_instead(fi
     (folder / "work").mkdir()
     (folder / "work/mine.txt").write_text("mine")
     assert "ana restore" not in filed("checkout", "work/", fails=4).err
+
+
+def test_a_file_is_got_beside_others_of_any_name_and_never_as_gits_own(filed: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo, repo.commit("main", "hostile") as tx:
+        tx.files._put_small("sub/.git", b"gitdir: /elsewhere\n", None)
+    refused = filed("file", "get", "sub/.git", fails=2)
+    assert "git would take it for its own" in refused.err
+    assert not (folder / ".git").exists()
+    filed("file", "get", "sub/.git", "copy.txt")
+    assert (folder / "copy.txt").read_text() == "gitdir: /elsewhere\n"
+    assert sorted(p.name for p in folder.iterdir() if p.name.startswith(".ana-")) == []

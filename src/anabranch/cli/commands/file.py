@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +30,8 @@ from anabranch.cli.session import Session
 from anabranch.cli.staging import NO_COMMIT, Writing, show_commit, staged_documents, writing
 from anabranch.documents.records import commit_document
 from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.ids import new_id
+from anabranch.model.local_paths import local_problem
 from anabranch.model.paths import has_wildcard
 
 if TYPE_CHECKING:
@@ -183,9 +184,9 @@ def _whole(place: Path) -> Iterator[BinaryIO]:
             yield file
         return
     final = place.resolve()
-    partial = final.with_name(f".{final.name}.partial-{os.getpid()}")
+    partial = final.with_name(f".ana-{new_id('t')}")
     try:
-        with partial.open("wb") as file:
+        with partial.open("xb") as file:
             yield file
         if final.exists():
             partial.chmod(final.stat().st_mode & 0o777)
@@ -206,9 +207,15 @@ def get(session: Session, path: str, target: str | None, at: str | None) -> None
 
     JSON: path, target, size.
     """
-    place = Path(target or path.rpartition("/")[2])
+    name = path.rpartition("/")[2]
+    place = Path(target or name)
     if place.is_dir():
-        place = place / path.rpartition("/")[2]
+        place = place / name
+        target = None
+    problem = local_problem(name) if target is None else None
+    if problem is not None:
+        hint = "give the name of a file to write"
+        raise InvalidRequest(f"{name!r} is not written here: {problem}", hint=hint)
     tree = opened(session, at)
     if tree.stat(path).is_folder:
         raise InvalidRequest(f"{path!r} is a folder", hint="`ana checkout DIR` writes all files into a folder")
