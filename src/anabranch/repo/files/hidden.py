@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.catalog import branches, history, views
+from anabranch.catalog.checks.rows import MISSHAPEN
 from anabranch.catalog.first_snapshots import first_snapshots, has_changes
 from anabranch.catalog.store import Connection
 from anabranch.model.clock import Clock
@@ -23,6 +24,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import files_state
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.tree import FileTree, tree_at
+from anabranch.repo.upkeep.verify import said_by
 
 _NAMED = 5
 
@@ -93,6 +95,14 @@ def _rows(ctx: Context, state: TableState) -> list[FileRow]:
 
 def check_hidden(ctx: Context) -> Iterator[Damage]:
     """Name the files that are hidden at the head of a branch, and the commits that hide some."""
+    try:
+        yield from _hidden(ctx)
+    except MISSHAPEN as error:
+        what = f"hidden files can't be looked for: {said_by(error)}"
+        yield Damage("table", "the files", what, Affected(ctx.record.name, table="files"))
+
+
+def _hidden(ctx: Context) -> Iterator[Damage]:
     with ctx.catalog.read() as cx:
         hiding = find_hiding(ctx, cx)
         heads = branches.all_heads(cx, ctx.record.id) if hiding else []

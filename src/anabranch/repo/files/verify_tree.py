@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from anabranch.catalog import branches, history
+from anabranch.catalog.checks.rows import MISSHAPEN
 from anabranch.catalog.store import Connection
 from anabranch.errors import AnabranchError, InvalidRequest, Unavailable
 from anabranch.model.clock import Position
@@ -16,6 +17,7 @@ from anabranch.model.verification import Affected, Damage, KnownFault
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.tree import FileTree, tree_at
+from anabranch.repo.upkeep.verify import said_by
 
 _RENAME = "move it, or delete it from the files (`ana file mv`, `ana file rm`); its bytes are as written"
 _UNREADABLE = "restore the catalogue from a backup, or delete the file"
@@ -29,27 +31,31 @@ def check_trees(ctx: Context) -> Iterator[Damage]:
     seen: set[tuple[tuple[int, ObjectId], ...]] = set()
     with ctx.catalog.read() as cx:
         shown = _shown_commits(ctx, cx)
-        trees = [(names, tree_at(ctx, cx, history.clock(cx, at))) for at, names in shown.items()]
-    for names, tree in trees:
-        if tree.layer_ids in seen:
-            continue
-        seen.add(tree.layer_ids)
+    for position, names in shown.items():
         where = f"the files of {', '.join(names)}"
         affects = Affected(ctx.record.name, table="files")
         try:
-            rows = tree.rows_below("")
-            found = list(_problems(tree, rows))
-        except Unavailable:
-            raise
-        except AnabranchError as error:
-            yield Damage("table", where, f"they can't be read: {error.message}", affects)
-            continue
-        if len(rows) != tree.row_count:
-            yield KnownFault("table", where, _miscounted(tree, len(rows)), affects, _RECOUNT)
-        for what, hint in found[:_SHOWN]:
-            yield Damage("table", where, what, affects, hint)
-        if len(found) > _SHOWN:
-            yield Damage("table", where, f"and {len(found) - _SHOWN} more files like these", affects)
+            yield from _check_tree(ctx, position, where, affects, seen)
+        except MISSHAPEN as error:
+            yield Damage("table", where, f"they can't be read: {said_by(error)}", affects)
+
+
+def _check_tree(
+    ctx: Context, at: Position, where: str, affects: Affected, seen: set[tuple[tuple[int, ObjectId], ...]]
+) -> Iterator[Damage]:
+    with ctx.catalog.read() as cx:
+        tree = tree_at(ctx, cx, history.clock(cx, at))
+    if tree.layer_ids in seen:
+        return
+    seen.add(tree.layer_ids)
+    rows = tree.rows_below("")
+    if len(rows) != tree.row_count:
+        yield KnownFault("table", where, _miscounted(tree, len(rows)), affects, _RECOUNT)
+    found = list(_problems(tree, rows))
+    for what, hint in found[:_SHOWN]:
+        yield Damage("table", where, what, affects, hint)
+    if len(found) > _SHOWN:
+        yield Damage("table", where, f"and {len(found) - _SHOWN} more files like these", affects)
 
 
 def _miscounted(tree: FileTree, row_count: int) -> str:

@@ -65,18 +65,19 @@ def _tables(ctx: Context, cx: Connection, position: Position, affects: Affected)
         clock = history.clock(cx, position)
         listed = list_tables(ctx, cx, clock, None)
     except MISSHAPEN as error:
-        yield Damage("branch", where, f"its tables can't be listed: {_said(error)}", affects, RESTORE_CATALOG)
+        yield Damage("branch", where, f"its tables can't be listed: {said_by(error)}", affects, RESTORE_CATALOG)
         return
     for table in listed:
         try:
             table_state(ctx, cx, clock, table.id, table.name)
         except MISSHAPEN as error:
             described = Affected(affects.repository, affects.branches, table=table.name)
-            yield Damage("table", f"{table.name} on {where}", f"it can't be read: {_said(error)}", described)
+            yield Damage("table", f"{table.name} on {where}", f"it can't be read: {said_by(error)}", described)
     yield len(listed)
 
 
-def _said(error: Exception) -> str:
+def said_by(error: Exception) -> str:
+    """What an error says, unless something does not answer: then nothing is known."""
     if isinstance(error, Unavailable):
         raise error
     return error.message if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"
