@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +15,12 @@ import anabranch as ab
 from anabranch import pipelines as dp
 from anabranch.model.facts import PIPELINE
 from tests.catalog.processes import Child
-from tests.pipelines import beside
+from tests.connect import ROOT
+from tests.pipelines import beside, on_cluster
 
 KILLS, SAMPLE = 30, 3
+CLUSTER_KILLS = 30
+"""How many processes of a cluster are killed beside runs, before their driver is."""
 SLOWEST_SECONDS = 60.0
 
 
@@ -69,3 +75,33 @@ def _assert_right(repo: ab.Repository, store: str, told: Any) -> None:
     tables, files = beside.model(*beside.inputs(repo, "main"))
     assert beside.shown(repo, "main") == tables, told
     assert beside.files(repo, "main") == files, told
+
+
+@pytest.mark.jvm
+@pytest.mark.more
+def test_runs_on_a_cluster_whose_processes_die_are_right(tmp_path: Path) -> None:
+    drawn = random.Random(CLUSTER_KILLS)
+    store = str(tmp_path / "shop")
+    with ab.init(store, engine="duck", author="cid") as repo:
+        on_cluster.load(repo)
+        command = [sys.executable, "-m", "tests.pipelines.on_cluster", store, str(CLUSTER_KILLS), "1"]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as driver:
+            assert driver.stdout is not None
+            told: list[str] = []
+            for line in driver.stdout:
+                told.append(line.strip())
+                if line.startswith("last"):
+                    break
+            if told and told[-1].startswith("last"):
+                time.sleep(drawn.uniform(0, float(told[-1].split()[1]) * 1.2))
+            driver.kill()
+        assert len(told) == CLUSTER_KILLS + 1, told
+        assert not [line for line in told if line.startswith("failed") and len(line.split()) < 3], told
+        head = repo.show("main")
+        if PIPELINE.value(head.facts) is not None:
+            on_cluster.assert_right(repo, "main")
+        assert repo.verify(deep=True).is_sound
+    again = subprocess.run(
+        [sys.executable, "-m", "tests.pipelines.on_cluster", store, "0", "2"], cwd=ROOT, check=False, timeout=500
+    )
+    assert again.returncode == 0

@@ -92,6 +92,28 @@ def test_after_a_failure_nothing_is_tried_until_an_input_moves(duck: ab.Reposito
     assert duck.table("fragile").rows() == [{"n": 2}]
 
 
+def test_a_run_that_met_rows_of_others_is_made_again(duck: ab.Repository) -> None:
+    with duck.commit("main", "load") as tx:
+        tx.create_table("orders", [{"id": 1}], key="id")
+    dp.run(duck, dp.pipeline("sales", counted))
+    turns, told, ran = [0], list[Any](), list[int]()
+
+    @dp.materialized_view(key="n", name="counted", frames="rows", version="2")
+    def again(orders: Rows) -> Rows:
+        ran.append(len(orders))
+        if len(ran) == 1:
+            duck.sql("UPDATE counted SET n = 100")
+        return [{"n": len(orders) + 1}]
+
+    def stop() -> bool:
+        turns[0] += 1
+        return len(told) == 2 or turns[0] > 100
+
+    dp.watch(duck, dp.pipeline("sales", again), every_seconds=0.01, stop=stop, notify=told.append)
+    assert [type(each) for each in told] == [ab.MergeConflict, RunResult]
+    assert duck.table("counted").rows() == [{"n": 2}]
+
+
 def test_after_a_failure_files_of_another_repository_count_as_inputs(duck: ab.Repository, tmp_path: Path) -> None:
     turns, told = [0], list[Any]()
 

@@ -443,10 +443,10 @@ def watch(
                     notify(done)
             except AnabranchError as error:
                 notify(error)
-                # The same inputs would fail again, so one must have moved since the run began.
-                while not stop() and _heads(repo, pipeline) == before:
-                    time.sleep(every_seconds)
             time.sleep(every_seconds)
+            # From the same heads a run would end as this one did: something must have moved since it began.
+            while not stop() and _heads(repo, pipeline) == before:
+                time.sleep(every_seconds)
 
 
 def _heads(repo: Repository, pipeline: Pipeline) -> dict[str, str]:
