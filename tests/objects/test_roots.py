@@ -89,6 +89,46 @@ def test_what_is_put_is_read_back_by_any_process(place: Place, root: ObjectRoot,
             assert file.seek(0, io.SEEK_END) == 7
 
 
+def test_tokens_are_laid_read_and_removed_and_are_no_objects(place: Place, root: ObjectRoot) -> None:
+    tokens = [f"t{letter * 16}" for letter in "abc"]
+    assert root.tokens() == {}
+    root.remove_tokens(tokens)
+    for token in tokens:
+        root.put_token(token, b"first")
+        root.put_token(token, b"note")
+    for reader in (root, place.root()):
+        assert reader.tokens() == dict.fromkeys(tokens, b"note")
+    assert place.root("zbbbbbbbbbbbbbbbb").tokens() == {}, "those of another store are its own"
+    root.remove_tokens(tokens[:2])
+    assert place.root().tokens() == {tokens[2]: b"note"}
+    assert list(root.files()) == []
+    root.remove_tokens(tokens)
+    assert root.tokens() == {}
+
+
+def test_uploads_ask_first_and_reading_does_not(root: ObjectRoot) -> None:
+    asked: list[int] = []
+    root.before_upload = lambda: asked.append(1)
+    sealed = root.put(b"content")
+    root.put_stream([b"a", b"b"], ".pack")
+    assert len(asked) == 2
+    root.open(sealed.path).close()
+    root.check(sealed.path, 7, sealed.sha256)
+    root.put_temporary(b"aside")
+    assert list(root.tokens()) == []
+    assert len(asked) == 2
+
+
+def test_a_missing_file_was_collected_if_nothing_names_it(root: ObjectRoot) -> None:
+    sealed = root.put(b"content")
+    root.collect([sealed.path])
+    with pytest.raises(ab.Corrupt, match="missing"):
+        root.check(sealed.path, 7, None)
+    root.is_collected = lambda path: path == sealed.path
+    with pytest.raises(ab.Unavailable, match="collected by gc"):
+        root.check(sealed.path, 7, None)
+
+
 def test_equal_bytes_are_put_apart(root: ObjectRoot) -> None:
     assert len({root.put(b"same").path for _ in range(5)}) == 5
     assert len(list(root.files())) == 5

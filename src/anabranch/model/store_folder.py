@@ -23,6 +23,11 @@ def check_folder(location: str) -> None:
         raise InvalidRequest("that is meant to be an address, and can't be read as one", hint=hint)
 
 
+def is_in_same_folder(objects: str, catalogue: str) -> bool:
+    """Whether objects are in the very folder of a catalogue, and not where a link leads."""
+    return os.path.dirname(os.path.realpath(objects)) == os.path.dirname(os.path.realpath(catalogue))
+
+
 def is_there(place: Path, name: str) -> bool:
     """Tell whether a store's folder has a file of this name; raise Unavailable if the folder may not be searched."""
     folder = place / FOLDER

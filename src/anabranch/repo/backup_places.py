@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from anabranch.errors import Corrupt, NotFound, Unavailable
+from anabranch.errors import Corrupt, InvalidRequest, NotFound, Unavailable
 from anabranch.model.object_urls import is_object_url, read_object_url
 from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, check_folder
 from anabranch.objects.folder import sync
@@ -88,6 +88,10 @@ class BackupFolder:
     @contextmanager
     def new_catalog(self) -> Iterator[Path]:
         """A file beside the catalogue."""
+        for linked in (self._place, self._place / OBJECTS):
+            if linked.is_symlink():
+                message = f"{linked} is a link, which a backup does not follow: files would be removed where it leads"
+                raise InvalidRequest(message, hint="name the folder that is meant")
         self._place.mkdir(parents=True, exist_ok=True)
         made = self._place / f"{CATALOG}.new"
         for rest in ("", "-wal", "-shm"):

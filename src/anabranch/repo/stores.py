@@ -20,7 +20,7 @@ from anabranch.model.addresses import is_server, shown_location
 from anabranch.model.ids import BranchId, CommitId, LineId, new_id
 from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.model.object_urls import is_object_url, read_object_url
-from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, check_folder, is_there
+from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, check_folder, is_in_same_folder, is_there
 from anabranch.model.verification import KnownFault
 from anabranch.objects.locations import open_root
 from anabranch.objects.root import ObjectRoot
@@ -213,7 +213,8 @@ def first_token(moment: int) -> dict[str, str]:
 
 def own_root(catalog: Catalog, root: ObjectRoot, facts: dict[str, str]) -> RootOwner:
     """Let a catalogue show before each upload that an object root is its own."""
-    owner = RootOwner(catalog, root, is_beside=catalog.is_in_folder and facts["objects"] == OBJECTS)
+    is_beside = catalog.is_in_folder and facts["objects"] == OBJECTS and is_in_same_folder(root.where, catalog.shown)
+    owner = RootOwner(catalog, root, is_beside)
     root.before_upload = owner.renew
     return owner
 

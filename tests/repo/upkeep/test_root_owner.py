@@ -19,6 +19,7 @@ from anabranch.catalog import root_tokens
 from anabranch.objects.folder import Folder
 from anabranch.repo.context import root_owner
 from tests.catalog.processes import die, run
+from tests.hdfs import HdfsServer
 from tests.postgres import PostgresServer
 from tests.tiny_s3 import TinyS3
 
@@ -277,6 +278,26 @@ def test_a_strangers_catalogue_that_names_the_folder_of_a_store_collects_nothing
         refused(hostile, str(objects), str(at(str(tmp_path / "mine"))))
 
 
+def test_a_link_in_place_of_the_root_is_not_the_folders_own(tmp_path: Path) -> None:
+    with ab.init(tmp_path / "mine", repository="shop", engine="duck", settings=FILES) as repo:
+        put(repo, 1)
+        put(repo, 2)
+        repo._ctx.root.remove_tokens(tokens(repo))  # as in a store made earlier
+    theirs = at(str(tmp_path / "theirs")).parent
+    theirs.mkdir(parents=True)
+    shutil.copy(at(str(tmp_path / "mine")), theirs)
+    (theirs / "objects").symlink_to(at(str(tmp_path / "mine")).parent / "objects")
+    with open_(str(tmp_path / "theirs")) as hostile:
+        lose_branch(hostile)
+        refused(hostile, str(at(str(tmp_path / "mine"))))
+    (theirs / "catalog.db").unlink()
+    with pytest.raises(ab.InvalidRequest, match="is a link"):
+        ab.backup(str(tmp_path / "mine"), str(tmp_path / "theirs"))
+    with open_(str(tmp_path / "mine")) as repo:
+        repo.verify().raise_damages()
+        repo.gc(grace=0)
+
+
 def test_a_store_whose_rows_are_all_in_the_catalogue_makes_no_root(tmp_path: Path) -> None:
     with ab.init(tmp_path / "a", repository="shop", engine="duck") as repo:
         put(repo, 1)
@@ -420,6 +441,19 @@ def test_on_s3_it_is_the_same(tiny: TinyS3, tmp_path: Path) -> None:
 
 def test_on_s3_neither_removes_anything_once_both_wrote(tiny: TinyS3, tmp_path: Path) -> None:
     test_once_a_copy_wrote_neither_removes_anything_until_one_takes_over(_in_folder(tmp_path, tiny.root()))
+
+
+@pytest.mark.more
+def test_on_hdfs_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with HdfsServer() as server:
+        for number, check in enumerate(
+            (
+                test_a_copy_removes_nothing_whether_the_original_writes_on_or_is_idle,
+                test_once_a_copy_wrote_neither_removes_anything_until_one_takes_over,
+            )
+        ):
+            check(_in_folder(tmp_path / str(number), server.new_root()))
 
 
 def test_threads_that_upload_inside_a_publication_wait_for_nobody(place: Place) -> None:

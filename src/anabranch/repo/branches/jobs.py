@@ -61,7 +61,8 @@ def remove_job(ctx: Context, which: str) -> dict[str, Any]:
         if described["state"] == "running":
             raise Unavailable(f"job {record.id} ({record.name}) is running", hint="end the process that runs it first")
         job_rows.remove_job(cx, record.id)
-    ctx.root.workplace(record.prefix).remove()
+    if ctx.owner.is_alone():
+        ctx.root.workplace(record.prefix).remove()
     return described
 
 

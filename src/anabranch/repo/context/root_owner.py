@@ -104,6 +104,10 @@ class RootOwner:
             raise self._refused(sorted({note.where for note in found.others.values()}))
         return found
 
+    def is_alone(self) -> bool:
+        """Whether no other catalogue laid a token in the root."""
+        return not self._look().others
+
     def take_over(self) -> None:
         """Make the root this catalogue's alone: a person says that no other catalogue has objects there."""
         with self._lock:
@@ -167,7 +171,7 @@ class RootOwner:
         """Another catalogue in whose own folder the root is; stores made earlier laid no token there."""
         if self.is_beside or self.root.is_far:
             return None
-        beside = Path(self.root.where).parent / CATALOG
+        beside = Path(self.root.where).resolve().parent / CATALOG
         is_own = self.catalog.is_in_folder and beside.exists() and beside.samefile(self.catalog.shown)
         return str(beside) if beside.is_file() and not is_own else None
 
