@@ -274,6 +274,8 @@ UNIQUE_CHECK_ROWS_LIMIT = 8_000_000
 """More keys than this are left to an engine to compare."""
 FEED_KEYS_LIMIT = 1_000_000
 """Above this, the previous state is joined with the changes rather than looked up by their keys."""
+DUCK_ADDRESS_SPACE_BYTES = 1536 * 1024 * 1024
+"""Address space that DuckDB and its threads reserve to begin with; it takes a small part of that as memory."""
 QUERY_INTERRUPTS_SECONDS = 0.01
 """Time between two interrupts of a query whose time is up."""
 

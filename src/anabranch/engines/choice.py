@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anabranch.engines.address_space import check_room
 from anabranch.engines.before_read import AtHand, BeforeRead, look_at_none, where_they_are
 from anabranch.engines.far_root import FarRoot
 from anabranch.errors import Unavailable, install_hint
@@ -132,6 +133,11 @@ class Engines:
         log.info("%s is tried again on Spark: %s", what, error.message)
         return self.spark()
 
+    def check_room(self) -> None:
+        """Refuse early, before much is loaded, what the process has no room to compute."""
+        if self.setting != "spark" and self._duck is None:
+            check_room()
+
     def log_start(self, what: str, why: str) -> None:
         """Log why Spark is started, which takes a while."""
         if not self.is_open:
@@ -143,10 +149,11 @@ class Engines:
 
     def duck(self) -> DuckEngine:
         """The in-process engine."""
-        from anabranch.engines.duck import DuckEngine
-
         with self._lock:
             if self._duck is None:
+                check_room()
+                from anabranch.engines.duck import DuckEngine
+
                 rows, memory_bytes = self._settings.objects.row_group_rows, self._settings.limits.query_memory_bytes
                 self._duck = DuckEngine(rows, self._at_hand, memory_bytes)
             return self._duck

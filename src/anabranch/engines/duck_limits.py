@@ -43,7 +43,12 @@ class _Alarm:
         self._cursor = cursor
         self._lock = threading.Lock()
         self._over = threading.Event()
-        threading.Thread(target=self._ring, name="anabranch-query-limit", daemon=True).start()
+        thread = threading.Thread(target=self._ring, name="anabranch-query-limit", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            hint = "raise the limits of this process (ulimit -u, ulimit -v)"
+            raise Unavailable("the system gives this process no more threads", hint=hint) from error
 
     def stop(self) -> None:
         """Leave the cursor alone from now on; its next query is another one's."""

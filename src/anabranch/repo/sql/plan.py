@@ -174,6 +174,7 @@ def plan_query(
     If an open Spark session has settings that change what SQL means, Spark runs it; except that rows `to_write` which
     are literals in the text need no Spark job.
     """
+    place.ctx.engines.check_room()
     query, engines = _resolved(place, text, args, frames), place.ctx.engines
     if place.safe:
         return _safe_plan(place, query)

@@ -72,6 +72,7 @@ def run_safe(
     if len(text) > limits.text_limit:
         message = f"the query has {len(text)} characters; with safe= it may have {limits.text_limit}"
         raise InvalidRequest(message, hint="ask for less at a time")
+    ctx.engines.check_room()
     with hiding_places():
         statements = parse_script(text)
         if len(statements) != 1 or not isinstance(statements[0], SqlQuery):
