@@ -258,6 +258,11 @@ class ForeignPlace:
     path: str
 
 
+def location_urls(cx: Connection) -> list[str]:
+    """The locations of objects outside the store's own root."""
+    return list(cx.scalars(sa.select(remote_tables.locations.c.url).order_by(remote_tables.locations.c.url)))
+
+
 def add_location(cx: Connection, url: str, role: str) -> str:
     """Register a location and return its id; a known one keeps its id."""
     known: str | None = cx.scalar(sa.select(remote_tables.locations.c.id).where(remote_tables.locations.c.url == url))

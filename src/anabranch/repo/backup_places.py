@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from anabranch.objects.folder import sync
 from anabranch.objects.locations import open_blobs
 
 NOTE = "backup.json"
+_CATALOGUE = re.compile("catalog-[0-9a-f]{64}[.]db")
 _PIECE = 1 << 20
 
 
@@ -170,6 +172,8 @@ class BackupAddress:
         note = self.note()
         if note is None or not isinstance(note.get("catalog"), str):
             raise _no_backup(self.shown)
+        if _CATALOGUE.fullmatch(note["catalog"]) is None:
+            raise Corrupt(f"{self.shown} has a {NOTE} that names no catalogue", hint="take an older backup")
         with self.new_catalog() as file:
             try:
                 with file.open("wb") as out:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anabranch.catalog.objects import NamedFiles
+from anabranch.catalog.objects import NamedFiles, location_urls
 from anabranch.catalog.store import Catalog, now
 from anabranch.catalog.whole_copy import copy_rows, files_named, only_in_copy
 from anabranch.errors import AlreadyExists, Corrupt, Unavailable
@@ -26,7 +26,7 @@ from anabranch.model.store_folder import OBJECTS
 from anabranch.objects.locations import copy_file, open_root
 from anabranch.objects.root import ObjectRoot, SealedFile
 from anabranch.repo.backup_places import BackupPlace, backup_place
-from anabranch.repo.context.trusted import note_typed_objects
+from anabranch.repo.context.trusted import check_objects_trusted, note_typed_objects
 from anabranch.repo.stores import first_token, objects_location, open_objects, own_root, reach
 from anabranch.settings import FETCHING_THREADS, Settings
 
@@ -172,6 +172,8 @@ def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> Sto
         root = open_objects(location, changed, Settings())
         root.claim()
         with source.read() as cx:
+            for url in location_urls(cx):  # of a stranger's, maybe; a catalogue on a server is not asked about them
+                check_objects_trusted(url)
             lying = open_root(place.objects)
             files = _named(cx, lying)
             copied = _copied(source, lying, root, files)

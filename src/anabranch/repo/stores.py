@@ -168,6 +168,9 @@ def _reach(location: str, settings: Settings, create: bool) -> Catalog:
         hint = "make one first (`ana init`, ab.init)"
         shown = shown_location(location)
         raise NotFound(f"there is no store in {shown!r}: it has no {FOLDER}/{CATALOG}", hint=hint, store=shown)
+    if file.is_symlink():
+        message = f"{shown_location(str(file))!r} is a link: its objects would be looked for beside the link"
+        raise InvalidRequest(message, hint="name the folder of the store that it leads to")
     return Catalog.at_file(str(file))
 
 
