@@ -54,3 +54,15 @@ def test_a_change_of_one_step_is_counted_without_reading_rows(duck: ab.Repositor
     assert counts(duck, "theirs") == (1, 1, 1)
     duck.merge("theirs", into="ours")
     assert counts(duck, "ours") == (1, 1, 1)
+
+
+def test_a_merge_says_nothing_of_updates_of_a_column_that_is_gone(duck: ab.Repository) -> None:
+    def update_then_drop(tx: Any) -> None:
+        tx.table("t").update({"s": "'new'"}, where="id <= 2")
+        tx.table("t").update({"a": 5}, where="id = 1")
+
+    fork(duck, make_t, put(3, a=31), update_then_drop)
+    act(duck, "theirs", lambda tx: tx.table("t").drop_column("s"))
+    duck.merge("theirs", into="ours")
+    assert counts(duck, "ours") == (0, 1, 0)
+    duck.verify(deep=True).raise_damages()

@@ -60,7 +60,8 @@ class EarlierRows:
         before, now = (t.result.schema if t and t.result else None for t in (done and done.thing, thing))
         if before is None or now is None or (before.columns, before.key) != (now.columns, now.key):
             return thing
-        if _ours(thing).schema is not None and _ours(thing).schema.id == now.id:
+        own = _ours(thing).schema
+        if own is not None and own.id == now.id:
             return thing  # By now ours has these columns itself, so that no commit brings the earlier schema.
         assert thing.result is not None
         return replace(thing, result=replace(thing.result, schema=before))

@@ -45,7 +45,7 @@ class LinkedChanges(RowWork):
         if o.kind == "delete":
             return True
         held = {i for c in self.sides.theirs.schemas[o.schema_id] for i in c.ids} if o.kind == "rows" else {*o.touched}
-        seen = {i for s in (self.schema, self.sides.ours.schema) for c in s for i in c.ids}
+        seen = {i for c in self.schema for i in c.ids}
         return held.isdisjoint(self._given_up) and (o.kind == "rows" or seen.issuperset(held))
 
     @cached_property
