@@ -236,6 +236,24 @@ def test_files_of_a_run_that_was_taken_back_are_made_again(repo: ab.Repository, 
     assert dp.run(repo, report_of(repo, [])).run is None
 
 
+@pytest.mark.parametrize("taken_back", [None, "run", "merge"])
+def test_files_of_a_run_that_a_merge_brought_in_are_the_jobs(repo: ab.Repository, taken_back: str | None) -> None:
+    repo.branch("dev")
+    done = dp.run(repo, report_of(repo, []), on="dev").commit
+    assert done is not None
+    repo.sql("UPDATE orders SET qty = 9 WHERE day = 1")
+    merged = repo.merge("dev", into="main").commit
+    if taken_back:
+        if taken_back == "run":
+            repo.revert(done.hash)
+        else:
+            repo.revert(merged.hash, parent=1)
+        assert files(repo) == {}
+    repo.sql("DELETE FROM orders WHERE day = 3")
+    dp.run(repo, report_of(repo, []))
+    assert_reported(repo)
+
+
 def test_a_file_that_others_changed_is_a_conflict_until_a_full_refresh_replaces_it(repo: ab.Repository) -> None:
     dp.run(repo, report_of(repo, []))
     with repo.commit("main", "by hand") as tx:

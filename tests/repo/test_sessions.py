@@ -170,3 +170,10 @@ def test_a_session_of_our_own_lives_as_long_as_the_process_and_ends_in_silence(t
     assert (done.returncode, done.stdout.strip()) == (0, "[{'id': 1}] local[*]"), done.stderr
     assert "Traceback" not in done.stderr
     assert "Warning:" not in done.stderr
+
+
+def test_what_a_users_function_raises_on_executors_is_said(repo: ab.Repository, spark: Any) -> None:
+    spark.udf.register("ana_fails", lambda _: 1 // 0, "bigint")
+    with pytest.raises(ab.InvalidRequest, match="Python failed on Spark's executors: ZeroDivisionError") as told:
+        repo.sql("SELECT ana_fails(1) AS n").rows()
+    assert "PYSPARK_PYTHON" in str(told.value)

@@ -43,7 +43,9 @@ _PLACE = re.compile(r"( SQLSTATE: \w{5})?([; (]+line \d+,? pos \d+[;)]*)?$")
 def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     """Turn Spark's error into ours, by its SQLSTATE."""
     if isinstance(error, PythonException):
-        hint = "mend the function, or what it needs where Spark's executors run"
+        hint = (
+            "mend the function, or what it needs there: PYSPARK_PYTHON, set before a session starts, names the Python"
+        )
         return InvalidRequest(f"Python failed on Spark's executors: {reason_of(error)}", hint=hint)
     state, message = _state_and_message(error)
     first = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)

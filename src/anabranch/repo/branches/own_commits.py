@@ -63,10 +63,12 @@ def find_own_commits(ctx: Context, cx: Connection, head: Position, marks: Sequen
     """
     clock = history.clock(cx, head)
     marked = [c for mark in marks for c in _marked(ctx, cx, mark)]
-    found = [c for c in marked if clock.holds(c.position)]
-    found += _brought_in(cx, clock, [c for c in marked if c.writes and not clock.holds(c.position)])
-    gone = find_reverted(ctx, cx, head, [c.hash for c in found])
-    kept = [c for c in found if c.hash not in gone]
+    here = [c for c in marked if clock.holds(c.position)]
+    beside = [c for c in marked if c.writes and not clock.holds(c.position)]
+    gone = find_reverted(ctx, cx, head, [c.hash for c in (*here, *beside)])
+    merges = list(_brought_in(cx, clock, [c for c in beside if c.hash not in gone]))
+    gone |= find_reverted(ctx, cx, head, [c.hash for c in merges])
+    kept = [c for c in (*here, *merges) if c.hash not in gone]
     return sorted(kept, key=lambda c: place_on(clock, c.position))
 
 
