@@ -91,3 +91,17 @@ def test_help_needs_no_semicolon_in_the_shell(shop: Ana, monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda _prompt: next(typed))
     assert "A statement ends with a semicolon" in shop("sql").out
+
+
+def test_a_query_of_somebody_else_only_reads_and_has_limits(shop: Ana) -> None:
+    rows = shop("sql", "--safe", "SELECT count(*) AS n FROM orders", "--json").json["results"][0]["rows"]
+    assert rows == [[3]]
+    assert "one query" in shop("sql", "--safe", "DELETE FROM orders", fails=2).err
+    assert "one query" in shop("sql", "--safe", "SELECT 1; COMMIT 'x'", fails=2).err
+    assert "only those are read" in shop("sql", "--safe", "SELECT * FROM ana.objects", fails=2).err
+    assert "more than 2 rows" in shop("sql", "--safe", "--rows", "2", "SELECT * FROM orders", fails=2).err
+    slow = "SELECT count(*) AS n FROM " + ", ".join(f"orders o{n}" for n in range(25)) + " WHERE o0.id + o24.id > 0"
+    assert "took longer than 1.5 s" in shop("sql", "--safe", "--seconds", "1.5", slow, fails=2).err
+    assert "limits of --safe" in shop("sql", "--rows", "2", "SELECT 1 AS a", fails=2).err
+    assert "only reads" in shop("sql", "--safe", "SELECT 1 AS a", "-m", "x", fails=2).err
+    assert shop("status", "--json").json["staged"] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +262,28 @@ def test_the_process_that_runs_it_has_no_secrets_and_cannot_write(shop: ab.Repos
             fetch_apart(ApartQuery(text, {}, {}, []), allowed, lambda error: error)
         assert type(refused.value).__module__ != "builtins", text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["secret.csv"]
+
+
+def test_a_damaged_file_is_told_without_its_place(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0), damage=ab.DamageSettings(hashes=False))
+    folder = tmp_path / "store"
+    with ab.init(folder, engine="duck", settings=settings) as repo:
+        with repo.commit("main", "rows") as tx:
+            tx.create_table("t", pa.table({"k": list(range(50_000))}), key="k")
+        for path in folder.rglob("*.parquet"):
+            content = bytearray(path.read_bytes())
+            content[100:-100] = b"x" * (len(content) - 200)
+            path.write_bytes(content)
+        for text in ("SELECT sum(k) AS s FROM t", "SELECT count(*) AS n FROM t WHERE k > 7"):
+            with pytest.raises(ab.Unavailable, match="what the query reads cannot be read") as refused:
+                repo.sql(text, safe=True).arrow()
+            assert str(tmp_path) not in f"{refused.value} {refused.value.facts}"
+    assert any(".parquet" in line for line in caplog.messages)
+
+
+def test_many_at_a_time_each_have_their_own_process(shop: ab.Repository) -> None:
+    texts = [f"SELECT count(*) AS n FROM t WHERE k < {n}" for n in range(6)]
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda text: shop.sql(text, safe=limits()).rows(), texts))
+    assert found == [[{"n": n}] for n in range(6)]
+    assert _children() == []

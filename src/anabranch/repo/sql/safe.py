@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,10 +90,14 @@ def hiding_places() -> Iterator[None]:
     """Keep addresses of files and servers from whoever wrote the query; the log has them."""
     try:
         yield
-    except (InvalidRequest, NotFound) as error:
+    except AnabranchError as error:
         if "only_spark" in error.facts:
             raise only_on_spark(error.facts["only_spark"]) from error
-        raise
-    except AnabranchError as error:
+        if isinstance(error, (InvalidRequest, NotFound)) and not _OF_FILES.search(str(error)):
+            raise
         log.warning("a query with safe= failed: %s", error)
         raise Unavailable("what the query reads cannot be read", hint="whoever runs it finds why in the log") from error
+
+
+_OF_FILES = re.compile(r"\.parquet\b|read_parquet")
+"""What DuckDB's messages have of the files that it reads."""
