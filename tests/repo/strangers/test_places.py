@@ -50,7 +50,7 @@ def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[bytes]
     server.close()
 
 
-@pytest.mark.parametrize("kind", ["folder", "server"])
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_backup_that_names_a_location_on_a_server_sends_it_nothing(
     shop: Path, tmp_path: Path, listener: tuple[str, list[bytes]], request: pytest.FixtureRequest, kind: str
 ) -> None:
@@ -63,7 +63,7 @@ def test_a_backup_that_names_a_location_on_a_server_sends_it_nothing(
         cx.exec_driver_sql("UPDATE ana_objects SET place = 'elsewhere', path = NULL")
     ab.backup(str(shop), str(tmp_path / "backup"))
     target = str(tmp_path / "new")
-    if kind == "server":
+    if kind == "postgresql":
         postgres: PostgresServer = request.getfixturevalue("postgres")
         target = postgres.create_database()
     with pytest.raises(ab.InvalidRequest, match="trust"):
