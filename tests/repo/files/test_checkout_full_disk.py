@@ -49,7 +49,7 @@ def test_a_checkout_without_room_leaves_whole_files_and_goes_on_later(tmp_path: 
             with pytest.raises(ab.Unavailable, match="can't be") as caught:
                 repo.checkout(str(out))
             assert "space" in str(caught.value.hint)
-            for path in (p for p in out.rglob("*") if p.is_file()):
+            for path in (p for p in out.rglob("*") if p.is_file() and p.name != ".ana-manifest"):
                 assert path.read_bytes() == contents()[path.relative_to(out).as_posix()]
         if out.is_dir() and left < 8192:
             with pytest.raises(ab.Unavailable):
