@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from anabranch.catalog import entries, history, touching
+from anabranch.catalog.checks.rows import MISSHAPEN
+from anabranch.catalog.store import Connection
 from anabranch.errors import AnabranchError, Unavailable
 from anabranch.model.clock import Clock, Position
+from anabranch.model.files import FILES_NAME, files_thing
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer
 from anabranch.model.tables import TableState
@@ -17,17 +20,32 @@ from anabranch.repo.compare.row_diff import RowChanges
 from anabranch.repo.compare.two_states import Ends, ends_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
+from anabranch.repo.files.hidden import find_hiding
 
 
 def check_changes(ctx: Context) -> Iterator[Damage]:
-    """Check all tables of the repository, commit by commit."""
+    """Check all tables and the files of the repository, commit by commit.
+
+    A commit that is known to hide files is left out: its snapshot shows less than its change and the commit before.
+    """
     with ctx.catalog.read() as cx:
         tables = touching.tables_of(cx, ctx.record.id)
-    for table in tables:
+        files = files_thing(ctx.record.id)
+        hiding = _hiding(ctx, cx)
+    for table in (*tables, files):
         with ctx.catalog.read() as cx:
             places = touching.positions_naming(cx, ctx.record.id, table)
         for place in places:
-            yield from _check(ctx, table, place)
+            if table != files or place not in hiding:
+                yield from _check(ctx, table, place)
+
+
+def _hiding(ctx: Context, cx: Connection) -> set[Position]:
+    """The commits that are known to hide files; none if that can't be found out, which is a damage of its own."""
+    try:
+        return {hides.commit.position for hides in find_hiding(ctx, cx)}
+    except MISSHAPEN:
+        return set()
 
 
 def _check(ctx: Context, table: ThingId, place: Position) -> Iterator[Damage]:
@@ -35,7 +53,8 @@ def _check(ctx: Context, table: ThingId, place: Position) -> Iterator[Damage]:
     try:
         with ctx.catalog.read() as cx:
             clock = history.clock(cx, place)
-            name = entries.full_name(cx, clock, table) or name
+            is_tree = table == files_thing(ctx.record.id)
+            name = FILES_NAME if is_tree else entries.full_name(cx, clock, table) or name
             head = history.head(cx, place)
             affects = Affected(ctx.record.name, (), head.hash[:12] if head else None, name)
             step = _step(ctx, clock, table, name)
@@ -73,7 +92,7 @@ def _contradictions(
     if shown.layers != after.layers and not RowChanges(ctx, ends_of(after, shown)).is_empty():
         yield "what its views show is not what the state before and the change make", DROP_VIEW
     rows = RowChanges(ctx, ends_of(None, shown)).counts()["inserted"] if shown.layers else 0
-    if rows != shown.row_count:
+    if rows != shown.row_count and shown.name != FILES_NAME:  # Files are counted where their paths are looked at.
         yield f"it has {rows} rows, its entry says {shown.row_count}", RESTORE_CATALOG
 
 
