@@ -369,6 +369,7 @@ BAD: Mapping[str, dict[str, Any]] = {
     "is no mode": {"mode": "keep"},
     "mode='replace' takes": {"mode": "replace", "incremental": True},
     "which is no rule": {"rules": {"out": "thiers"}},
+    "speaks of nothing that job 'make' writes": {"rules": {"other.a": "theirs"}},
 }
 
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from anabranch.errors import InvalidRequest
 from anabranch.jobs.dealt import JobInput
-from anabranch.plan.merge.rules import read_rule
+from anabranch.plan.merge.files import PREFIX
+from anabranch.plan.merge.rules import EVERYWHERE, read_rule
 from anabranch.plan.shards import ShardBy
 from anabranch.repo.branches.own_commits import Mark
 
@@ -66,12 +67,22 @@ class JobRequest:
             raise InvalidRequest("schema= is no Arrow schema", hint="give pyarrow.schema([...])")
         self._check_output()
         self._check_modes()
-        for name, rule in self.rules.items():
-            read_rule(rule, name)
+        self._check_rules()
         try:
             json.dumps(dict(self.params))
         except (TypeError, ValueError) as error:
             raise InvalidRequest(f"params= is no JSON: {error}", hint="give numbers, texts, lists and dicts") from error
+
+    def _check_rules(self) -> None:
+        """Refuse rules that are none, or that speak of what the job does not write."""
+        for name, rule in self.rules.items():
+            read_rule(rule, name)
+            of_table = self.table is not None and (name == self.table or name.startswith(f"{self.table}."))
+            if not (of_table or name == EVERYWHERE or name.startswith(PREFIX)):
+                message = f"the rule for {name!r} speaks of nothing that job {self.name!r} writes"
+                written = f"{self.table!r}, a column of it, " if self.table is not None else ""
+                hint = f"a rule can be for {written}{PREFIX + '*'!r} or {EVERYWHERE!r}"
+                raise InvalidRequest(message, hint=hint, rule=name)
 
     def _check_output(self) -> None:
         """Refuse an output that names a repository: a job publishes to a branch of its own one."""
