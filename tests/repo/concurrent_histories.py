@@ -1,8 +1,8 @@
 """Random histories of several sessions on one store, compared with a model of what each was told.
 
 Each session opens the store by itself, in a thread or a process, and takes random steps: on tables with and without a
-key, their columns, files, facts, merges, reverts, open commits, resets, gc and verify. Another kind of step is a method
-and a line in `STEPS`. By hand: `python -m tests.repo.concurrent_histories 0:20`.
+key, their columns, files, facts, jobs, merges, reverts, open commits, resets, gc and verify. Another kind of step is a
+method and a line in `STEPS`. By hand: `python -m tests.repo.concurrent_histories 0:20`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import anabranch as ab
+from anabranch.model.facts import JOB
 from tests.catalog.processes import Child
 from tests.repo.concurrent_model import (
     Change,
     Compared,
     FileChanged,
     FileGrew,
+    JobMade,
     Journal,
     Made,
     Model,
@@ -88,6 +90,16 @@ def make(repo: ab.Repository) -> str:
     assert tx.commit is not None
     repo.branch("dev")
     return tx.commit.hash
+
+
+def doubled(shard: Any) -> Iterator[Row]:
+    """The function of a job over the table `keyed`."""
+    yield from (twice(row) for row in shard.rows("keyed"))
+
+
+def twice(row: Row) -> Row:
+    """What the job makes of a row."""
+    return {"id": row["id"], "twice": 2 * (row["a"] or 0)}
 
 
 @dataclass
@@ -467,6 +479,19 @@ class Session:
         counts = self.repo.diff(*found)[table].counts()
         self.journal.seen.append(Compared(found[0], found[1], self.label, table, counts))
 
+    def job(self) -> None:
+        """Make a table of another, in two shards; only jobs of that name write to it, and only one at a time."""
+        name = self.random.choice(["made", "made_too"])
+        self.note(name)
+        asked: dict[str, Any] = {"name": name, "output": "main", "table": name, "key": "id", "shards": 2}
+        with self.may_be_refused(ab.BranchMoved, ab.MergeConflict, ab.AlreadyExists, ab.Unavailable):
+            done = self.repo.job(doubled, inputs={"keyed": "keyed"}, local=True, **asked).run()
+            if done.commit is not None and not done.reused:
+                fact = JOB.value(done.commit.facts)
+                assert fact is not None
+                made = JobMade(name, "keyed", fact["inputs"]["keyed"]["commit"], twice)
+                self.published(done.commit, "main", job=made)
+
     def collect(self) -> None:
         grace = 0 if self.place.collects_at_once else "1h"
         self.repo.gc(grace=grace)
@@ -491,6 +516,7 @@ STEPS = {
     "reset": 1,
     "read": 4,
     "compare": 1,
+    "job": 1,
     "collect": 1,
     "verify": 1,
     "optimize": 1,

@@ -6,12 +6,13 @@ from the first on: the state of a commit is that of its first parent, changed as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any
 
 import anabranch as ab
+from anabranch.model.facts import OWN
 
 Row = dict[str, Any]
 
@@ -109,6 +110,25 @@ class FileGrew:
         return state.with_file(self.path, state.files.get(self.path, b"") + self.added)
 
 
+@dataclass(frozen=True)
+class JobMade:
+    """A table that a job makes from another; it is taken over, and must have what the job made of its input."""
+
+    table: str
+    source: str
+    at: str
+    """The commit that the input was read at."""
+    made: Callable[[Row], Row]
+
+    def check(self, found: TableModel | None, read: State) -> TableModel:
+        there = read.tables.get(self.source)
+        made = [self.made(row) for row in there.rows.values()] if there else []
+        wrong = [row for row in made if found is None or found.rows.get(row["id"]) != row]
+        if found is None or wrong:
+            raise Wrong(f"the job made {wrong} from {self.source!r} at {self.at[:10]}, {self.table!r} has {found}")
+        return found
+
+
 Change = RowsChanged | TableChanged | FileChanged | FileGrew
 
 
@@ -122,6 +142,7 @@ class Made:
     """Which step of which session made it, for messages."""
     changes: tuple[Change, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    job: JobMade | None = None
     merged: tuple[str, str] | None = None
     """For a merge or revert: the commit whose change since another, the second, was made again; the second is `` if it
     is the nearest common ancestor."""
@@ -267,12 +288,16 @@ class Model:
         made = self.made.get(commit.hash)
         if made is None:
             raise Wrong(f"nobody was told that {commit!r} was published")
-        if dict(commit.facts) != dict(made.facts):
+        facts = {name: value for name, value in commit.facts.items() if name not in OWN}
+        if facts != dict(made.facts):
             raise Wrong(f"{made.label}: the facts are {commit.facts}, {made.facts} were given")
         state = self.states[commit.parents[0]]
         try:
             for change in made.changes:
                 state = change.apply(state)
+            if made.job is not None:
+                found = made.job.check(self._table(commit.hash, made.job.table), self.states[made.job.at])
+                state = state.with_table(made.job.table, found)
             return self._merge(commit, made, state) if made.merged else state
         except Wrong as error:
             raise Wrong(f"{made.label}, {commit!r}: {error}") from None
