@@ -44,7 +44,8 @@ def _place(clock: Clock, position: Position) -> tuple[int, int]:
 def _fault(miscount: Miscount, missing: int) -> KnownFault:
     said = miscount.row.row_count
     what = (
-        f"commit {miscount.affects.commit} says {said} as the number of files, and there are {said + missing}: "
+        f"it says {said} as the number of files, and there are {said + missing}: "
         "an earlier version counted wrongly what several writers committed at the same time"
     )
-    return KnownFault("table", miscount.row.where, what, miscount.affects, _HARMLESS)
+    where = f"commit {miscount.affects.commit}"
+    return KnownFault("commit", where, what, miscount.affects, _HARMLESS)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from anabranch import Verification
 
 
+_KNOWN_SHOWN = 10
+
+
 @make_command("verify", short_help="Check the store for damage.")
 @click.option("--deep", is_flag=True, help="Also read all rows, and compare each change with the states around it.")
 @click.option("--repair", is_flag=True, help="First bring back files that are hidden, by a commit on each branch.")
@@ -48,9 +51,12 @@ def command(session: Session, deep: bool, repair: bool) -> None:
 
 
 def _lines(found: Verification) -> Iterator[str]:
-    for fault in found.known:
+    for fault in found.known[:_KNOWN_SHOWN]:
         yield f"known: {fault}"
         yield f"  {fault.hint}"
+    if len(found.known) > _KNOWN_SHOWN:
+        more = len(found.known) - _KNOWN_SHOWN
+        yield f"known: {more} more, which `ana verify --json` lists"
     for damage in found.damages:
         yield f"damaged {damage.kind}: {damage}"
         described = "; ".join(f"{name} {value}" for name, value in damage.affects.parts.items())
