@@ -59,6 +59,22 @@ def assert_published(repo: ab.Repository, done: dp.RunResult, told: Any) -> None
     assert wrong <= theirs, told
 
 
+def merge_runs_of_a_branch(repo: ab.Repository, drawn: random.Random, others: list[beside.Other]) -> None:
+    """Run on a branch of the output, too, and merge it, unless the two sides are in conflict."""
+    repo.branch("dev", at="main")
+    try:
+        for branch in drawn.choices(["dev", "main"], k=3):
+            drawn.choice(others).act(branch, drawn.choice(["insert", "update", "event", "output"]))
+        run(repo, beside.pipeline(lambda: None), on="dev")
+        if drawn.random() < 0.5:
+            run(repo, beside.pipeline(lambda: None))
+        repo.merge("dev", into="main")
+    except REFUSED:
+        pass
+    finally:
+        repo.delete_branch("dev", force=True)
+
+
 @pytest.mark.parametrize(
     "seed", [pytest.param(n, marks=pytest.mark.more if n >= SAMPLE else ()) for n in range(HISTORIES)]
 )
@@ -77,6 +93,8 @@ def test_a_pipeline_is_right_whatever_others_do_before_and_during_its_runs(
     for _ in range(STEPS):
         for _ in range(drawn.randint(0, 3)):
             drawn.choice(others).act()
+        if drawn.random() < 0.25:
+            merge_runs_of_a_branch(repo, drawn, others)
         try:
             done = run(repo, beside.pipeline(interfere), notify=lambda _: interfere())
         except REFUSED as error:
