@@ -56,6 +56,7 @@ def backup(location: str, target: str) -> StoreCopy:
         facts = catalog.open()
         _check_target(place, facts["store_id"], location)
         _refuse_work_in(place, catalog)
+        _refuse_copy_of_store(place, catalog)
         root = open_objects(location, facts, Settings())
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -78,7 +79,7 @@ def _copy(location: str, catalog: Catalog, root: ObjectRoot, facts: dict[str, st
             copy_rows(cx, into, {"objects": OBJECTS})
         files = _files_of(catalog, made, root)
         copied = _copied(catalog, root, target, files)
-        note = {"store_id": facts["store_id"], "store": _shown(location)}
+        note = {"store_id": facts["store_id"], "store": _shown(location), "catalogue": _identity(catalog)}
         place.publish(made, {**note, "made_at": datetime.now(UTC).isoformat()})
     named = {file.path for file in files}
     target.collect([f.path for f in target.files() if f.path not in named])
@@ -154,6 +155,29 @@ def _refuse_work_in(place: BackupPlace, catalog: Catalog) -> None:
         what = f"{', '.join(found[:_NAMED])}{', …' if len(found) > _NAMED else ''}"
         hint = f"back up into another folder; {place.shown} is a store of its own now, and stays as it is"
         raise AlreadyExists(f"{place.shown} has what a new backup would overwrite: {what}", hint=hint)
+
+
+def _refuse_copy_of_store(place: BackupPlace, catalog: Catalog) -> None:
+    """Refuse a backup that another copy of the catalogue made, and that has what this one lacks: it would be lost."""
+    note = place.note()
+    if note is None or note.get("catalogue") in (None, _identity(catalog)) or place.changed_catalog() is not None:
+        return
+    with (
+        place.catalog() as file,
+        closing(Catalog.at_file(str(file))) as copy,
+        copy.read() as theirs,
+        catalog.read() as cx,
+    ):
+        found = list(only_in_copy(theirs, cx))
+    if found:
+        what = f"{', '.join(found[:_NAMED])}{', …' if len(found) > _NAMED else ''}"
+        message = f"{place.shown} has a backup of another copy of this store ({note.get('store')}), which has {what}"
+        raise AlreadyExists(message, hint="back up into another place: this one's backup would take its place")
+
+
+def _identity(catalog: Catalog) -> str:
+    with catalog.read() as cx:
+        return catalog.identity(cx)
 
 
 def restore_store(source: str, location: str, objects: str | None = None) -> StoreCopy:

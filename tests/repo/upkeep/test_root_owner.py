@@ -329,6 +329,24 @@ def test_a_backup_has_no_token_and_a_restored_store_one_of_its_own(place: Place,
         repo.verify().raise_damages()
 
 
+def test_a_copy_does_not_take_the_place_of_the_originals_backup(place: Place, tmp_path: Path) -> None:
+    with place.init() as original:
+        put(original, 1)
+    kept, copy = str(tmp_path / "kept"), place.copy()
+    ab.backup(place.url, kept)
+    ab.backup(copy, kept)  # it has all that the original has
+    with open_(place.url) as original:
+        put(original, 2)
+        newest = original.show().hash[:10]
+    ab.backup(place.url, kept)
+    with pytest.raises(ab.AlreadyExists, match=newest):
+        ab.backup(copy, kept)
+    ab.backup(copy, str(tmp_path / "another"))
+    ab.backup(place.url, kept)
+    with open_(kept) as backup:
+        assert backup.table("t").count() == 2
+
+
 def test_an_older_catalogue_put_back_removes_nothing_that_came_after(tmp_path: Path) -> None:
     place = _in_folder(tmp_path, str(tmp_path / "objects"))
     with place.init() as repo:
