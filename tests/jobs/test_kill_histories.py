@@ -13,12 +13,15 @@ import anabranch as ab
 from tests.jobs.kill_histories import KillHistory
 
 KILLS = int(os.environ.get("ANA_KILLS", "30"))
+KILLS_EACH = 15
+"""Kills in one history; those of odd seeds have a table with a key."""
+SEED = int(os.environ.get("ANA_SEED", "0"))
 
 
 @pytest.mark.jvm
 @pytest.mark.more
 def test_whoever_is_killed_jobs_come_out_as_the_model_says(tmp_path: Path) -> None:
-    store, folder, seed = tmp_path / "shop", tmp_path / "marks", 0
+    store, folder, seed = tmp_path / "shop", tmp_path / "marks", SEED
     folder.mkdir()
     killed = 0
     while killed < KILLS:
@@ -27,7 +30,7 @@ def test_whoever_is_killed_jobs_come_out_as_the_model_says(tmp_path: Path) -> No
             history = KillHistory(repo, other, seed, place, folder / str(seed))
             history.folder.mkdir()
             try:
-                while killed + sum(history.killed.values()) < KILLS and sum(history.killed.values()) < 30:
+                while killed + sum(history.killed.values()) < KILLS and sum(history.killed.values()) < KILLS_EACH:
                     history.step()
             except AssertionError as error:
                 error.add_note(f"seed {seed}, after {history.killed}")

@@ -416,3 +416,31 @@ def test_a_key_that_two_shards_make_is_refused_and_both_are_named(repo: ab.Repos
     job = repo.job(same, inputs={"numbers": "numbers"}, table="out", key="id", shards=2, local=True)
     with pytest.raises(ab.RunFailed, match="shards 0 and 1 both made the row id=1 of 'out'"):
         job.run()
+
+
+def test_a_column_that_others_added_is_theirs(repo: ab.Repository) -> None:
+    job = Maker(repo)
+    job.rows = {1: {"a": 1}, 2: {"a": 2}, 3: {"a": 3}}
+    job.run()
+    edit(repo, lambda tx: tx.table("out").add_column("c", "INT", default=0))
+    edit(repo, lambda tx: tx.table("out").update({"c": "5"}, where="id < 3"))
+    for a in (1, 7):
+        job.rows = {1: {"a": a}, 2: {"a": 2}}
+        if a == 1:
+            job.rows[3] = {"a": 3}
+        job.run()
+        assert job.shown[1] == {"a": a, "c": 5}
+        assert job.shown[2] == {"a": 2, "c": 5}
+    assert 3 not in job.shown
+    edit(repo, lambda tx: tx.table("out").rename_column("c", "note"))
+    job.rows[1] = {"a": 8}
+    job.run()
+    assert job.shown == {1: {"a": 8, "note": 5}, 2: {"a": 2, "note": 5}}
+    edit(repo, lambda tx: tx.table("out").drop_column("note"))
+    job.rows[4] = {"a": 4}
+    job.run()
+    assert job.shown == {1: {"a": 8}, 2: {"a": 2}, 4: {"a": 4}}
+    edit(repo, lambda tx: tx.drop_table("out"))
+    job.run()
+    assert job.shown == {1: {"a": 8}, 2: {"a": 2}, 4: {"a": 4}}
+    assert repo.verify().damages == ()

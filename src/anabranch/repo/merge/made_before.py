@@ -278,6 +278,17 @@ def rows_there(ctx: Context, state: TableState, rows: pa.Table | None) -> pa.Tab
     return _compared_rows(schema, there, _RowFold(schema), there.slice(0, 0)) if there.num_rows else None
 
 
+def deleted_rows(schema: Schema, there: pa.Table, rows: pa.Table) -> pa.Table | None:
+    """Delete the keys that are there and that given rows do not have, as compared rows; None if there are none.
+
+    The keys that are there come under the ids of their columns, the rows under names.
+    """
+    key = [(c.name, str(c.id), arrow_type(c.type)) for c in schema.key_columns]
+    wanted = pa.table({id_: rows.column(name).cast(type_) for name, id_, type_ in key})
+    gone = there.filter(pa.array([not found for found in _are_among(there, wanted)], pa.bool_()))
+    return _compared_rows(schema, gone, _RowFold(schema), gone.slice(0, 0)) if gone.num_rows else None
+
+
 def _rows_at_keys(ctx: Context, state: TableState, columns: Sequence[Column], keys: pa.Table) -> pa.Table:
     """The rows of a table at some keys."""
     limited, access = Keys(Rows(keys), None), ctx.access(state.layers)
@@ -326,7 +337,8 @@ class _RowFold:
             elif row[OP] == UPDATE and key in self.rows:
                 self._update(self.rows[key], row)
             else:
-                self.rows[key] = {str(c.id): row.get(str(c.id)) for c in self.columns}
+                # A column that was added later is not the writer's: its cells are as others have them.
+                self.rows[key] = {str(c.id): row[str(c.id)] for c in self.columns if str(c.id) in row}
 
     def _update(self, known: dict[str, Any], row: Mapping[str, Any]) -> None:
         """Take over the cells that changed; the others may be anybody's."""
@@ -352,7 +364,8 @@ def _compared_rows(schema: Schema, gone: pa.Table, fold: _RowFold, shown: pa.Tab
             continue
         cells = {c.before: before[str(c.id)] if before else None for c in fold.columns}
         op = INSERT if before is None else UPDATE
-        changed.append({**dict(zip(fold.names, key, strict=True)), **row, **cells, OP: op})
+        whole = {**(before or {}), **row}
+        changed.append({**whole, **dict(zip(fold.names, key, strict=True)), **cells, OP: op})
     fields = [(name, arrow_type(type_)) for name, type_ in compared_pairs(schema, schema.columns)]
     made = pa.Table.from_pylist(changed, pa.schema(fields))
     if gone.num_rows:

@@ -40,7 +40,7 @@ from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.file_level import FileForm
-from anabranch.repo.merge.made_before import MadeBefore, rows_there
+from anabranch.repo.merge.made_before import MadeBefore, deleted_rows, rows_there
 from anabranch.repo.merge.merge import check_rules
 from anabranch.repo.merge.pick import Picked, read_target, work_out_pick
 from anabranch.repo.merge.publish import CommitWords, PublishOptions, publish_content
@@ -300,10 +300,23 @@ def _statement(ctx: Context, state: TableState, rows: pa.Table) -> Statement:
 
 
 def overwrite_rows(tx: Transaction, table: str, rows: pa.Table) -> None:
-    """Give a table these rows, storing what differs; an update of rows for a merge, and not an overwrite."""
+    """Give a table these rows, storing what differs; an update of rows for a merge, and not an overwrite.
+
+    Cells of columns that the rows lack, since others added them, stay where a key tells which rows are the same.
+    """
     writer = tx.table(table)
-    made = overwrite(tx._ctx, writer._state, rows, writer._pending)
-    tx.add(writer._thing, replace(made, operation="update"))
+    schema = writer._state.schema
+    given = {name.lower() for name in rows.column_names}
+    if not schema.has_key or given >= {c.name.lower() for c in schema}:
+        made = overwrite(tx._ctx, writer._state, rows, writer._pending)
+        tx.add(writer._thing, replace(made, operation="update"))
+        return
+    key = [c.name for c in schema.key_columns]
+    there = tx.table(table, columns=key).arrow().rename_columns([str(k) for k in schema.key_ids])
+    gone = deleted_rows(schema, there, rows)
+    if gone is not None:
+        tx.add(writer._thing, _statement(tx._ctx, writer._state, gone))
+    writer.upsert(rows)
 
 
 # --- as a plain commit ---
