@@ -557,23 +557,21 @@ def in_processes(calls: Sequence[tuple[Place, int, int, int]]) -> list[Journal]:
 
 
 def play(
-    place: Place, seed: int, *, sessions: int = 2, steps: int = 25, rounds: int = 1, apart: bool = False
+    place: Place, seed: int, *, sessions: int = 2, steps: int = 25, apart: bool = False, deep: bool = True
 ) -> tuple[list[Journal], int]:
     """Let sessions work on a new repository, and compare all of it with the model; return what they noted.
 
-    After each round all sessions are opened anew. Also returns how many tables and files the model had to take over.
+    Also returns how many tables and files the model had to take over.
     """
     with place.init() as repo:
         first = make(repo)
-        journals: list[Journal] = []
-        for n in range(rounds):
-            calls = [(place, n * sessions + number, seed, steps) for number in range(sessions)]
-            journals += (in_processes if apart else in_threads)(calls)
+        calls = [(place, number, seed, steps) for number in range(sessions)]
+        journals = (in_processes if apart else in_threads)(calls)
         with place.open() as fresh:
             model = Model(fresh, first, journals)
             try:
                 model.check()
-                fresh.verify(deep=True).raise_damages()
+                fresh.verify(deep=deep).raise_damages()
             except Exception as error:
                 for journal in journals:
                     error.add_note("\n".join(journal.steps))
