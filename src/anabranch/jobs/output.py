@@ -15,6 +15,7 @@ from anabranch.jobs.dealt import Pinned
 from anabranch.jobs.request import JobRequest
 from anabranch.model.facts import JOB
 from anabranch.plan.merge.rules import EVERYWHERE
+from anabranch.repo.branches.jobs import remove_branch, side_branch_of
 from anabranch.repo.branches.own_commits import Mark
 from anabranch.repo.merge.publish_made import (
     MadeContent,
@@ -24,7 +25,6 @@ from anabranch.repo.merge.publish_made import (
     Writer,
     overwrite_rows,
     publish_made,
-    remove_branch,
 )
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def publish_output(output: JobOutput, done: Manifests) -> PublishedOutput:
     own = Writer(marks, lambda c: JOB.is_value(JOB.name, c.said) and c.said.get("id") == output.job_id)
     if asked.keep_shards:
         _keep(output, made, marks)
-    side = _side_of(asked.output, output.job_id)
+    side = side_branch_of(asked.output, output.job_id)
     what = f"job {asked.name!r}"
     request = MadeRequest(asked.output, what, made, own, words, output.parent, side, asked.rules)
     try:
@@ -157,14 +157,9 @@ def publish_output(output: JobOutput, done: Manifests) -> PublishedOutput:
     return PublishedOutput(commit, frozenset(made.writes))
 
 
-def _side_of(output: str, job_id: str) -> str:
-    """The name of the branch on which a job is merged."""
-    return f"{output}.job-{job_id}"
-
-
 def remove_side(repo: Repository, output: str, job_id: str) -> None:
     """Remove the branch on which a job was merged, if its driver died before it did."""
-    remove_branch(repo.workbook.ctx, _side_of(output, job_id))
+    remove_branch(repo.workbook.ctx, side_branch_of(output, job_id))
 
 
 def _rows(asked: JobRequest, place: Workplace, done: Manifests) -> pa.Table | None:

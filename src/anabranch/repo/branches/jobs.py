@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from anabranch.catalog import branches
 from anabranch.catalog import jobs as job_rows
 from anabranch.catalog import runs as run_rows
 from anabranch.catalog.history import to_datetime
@@ -62,8 +63,22 @@ def remove_job(ctx: Context, which: str) -> dict[str, Any]:
             raise Unavailable(f"job {record.id} ({record.name}) is running", hint="end the process that runs it first")
         job_rows.remove_job(cx, record.id)
     if ctx.owner.is_alone():
-        ctx.root.workplace(record.prefix).remove()
+        remove_branch(ctx, side_branch_of(record.branch, record.id))
+    ctx.root.workplace(record.prefix).remove()
     return described
+
+
+def side_branch_of(output: str, job_id: str) -> str:
+    """The name of the branch on which a job is merged with what others have in its output."""
+    return f"{output}.job-{job_id}"
+
+
+def remove_branch(ctx: Context, name: str) -> None:
+    """Remove a branch, if there is one of this name."""
+    with ctx.writing() as cx:
+        found = branches.find(cx, ctx.record.id, name)
+        if found is not None:
+            ctx.move(cx, found, None, "delete")
 
 
 def lease_of(name: str, branch: str) -> str:

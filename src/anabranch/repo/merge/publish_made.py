@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from anabranch.catalog import branches, commits, history
+from anabranch.catalog import commits, history
 from anabranch.errors import BranchMoved, MergeConflict, NotFound
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, Commit
@@ -26,6 +26,7 @@ from anabranch.plan.commit import Statement
 from anabranch.plan.merge.rules import EVERYWHERE, Strictness
 from anabranch.plan.merge.sides import ThingConflict
 from anabranch.queries.query import Rows
+from anabranch.repo.branches.jobs import remove_branch
 from anabranch.repo.branches.own_commits import Mark, OwnCommit, find_own_commits
 from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch
@@ -447,11 +448,3 @@ def _side_branch(ctx: Context, name: str, branch: BranchHead) -> Iterator[str]:
         yield name
     finally:
         remove_branch(ctx, name)
-
-
-def remove_branch(ctx: Context, name: str) -> None:
-    """Remove a branch, if there is one of this name."""
-    with ctx.writing() as cx:
-        found = branches.find(cx, ctx.record.id, name)
-        if found is not None:
-            ctx.move(cx, found, None, "delete")
