@@ -68,7 +68,7 @@ def seen(repo: ab.Repository, at: str, before: str) -> Any:
     tree = repo.files(at=at)
     stats = {s.path: s for s in tree.walk()}
     files = [path for path, s in stats.items() if not s.is_folder]
-    blocks = {row.path: tree._blocks.leaves(row.blocks, row.path) for row in tree.rows_below("")}
+    blocks = {row.path: tree._blocks.leaves(row) for row in tree.rows_below("")}
     histories = {p: [(h.change, h.before, h.after) for h in repo.history(file=p, at=at)] for p in files}
     logs = {p: len(repo.log(at, path=p)) for p in files}
     told = [d.document() for d in repo.diff(before, at).files]
