@@ -221,7 +221,7 @@ def test_a_commit_that_is_refused_or_entered_does_not_warn(repo: ab.Repository) 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with pytest.raises(ab.InvalidRequest):
-            repo.commit("main", "")
+            repo.commit("main", "bad fact", facts={"No Name": 1})
         with pytest.raises(ab.NotFound), repo.commit("nothing", "no such branch"):
             pass
         with pytest.raises(Mishap), repo.commit("main", "raises"):
