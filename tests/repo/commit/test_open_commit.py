@@ -273,6 +273,7 @@ def test_a_new_branch_made_by_somebody_else_meanwhile_is_gone_on_with(repo: ab.R
     opened.table("t").insert([{"id": 9, "v": 9}])
     repo.branch("new")
     made_elsewhere = make_table(repo, "u", branch="new")
+    assert repo.verify().damages == ()
     made = opened.finish()
     assert made.parents == (made_elsewhere.hash,)
     assert ids(repo, "t", "new") == [1, 9]

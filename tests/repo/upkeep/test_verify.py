@@ -59,7 +59,6 @@ EDITS: dict[str, Edit] = {
     "ana_open_commits.version": (_FIRST, -1),
     "ana_open_merges.started_at": (_FIRST, 0),
     "ana_open_merges.version": (_FIRST, -1),
-    "ana_open_commits.creates_branch": ("creates_branch = 0", 1),
 }
 """Where the first row with any other value would not do."""
 
@@ -68,6 +67,7 @@ FREE: dict[str, str] = {
     "ana_open_commits.message": "free text, not hashed before the commit is finished",
     "ana_open_commits.author": "free text, not hashed before the commit is finished",
     "ana_open_commits.strict": "either is possible",
+    "ana_open_commits.creates_branch": "somebody else may have made the branch since the commit was opened",
     "ana_open_commits.facts": "free, not hashed before the commit is finished",
     "ana_open_merges.message": "free text, not hashed before the merge is finished",
     "ana_open_merges.author": "free text, not hashed before the merge is finished",

@@ -80,8 +80,6 @@ def _place(known: LookUps, row: CatalogRow) -> Iterator[str]:
         yield f"its repository {row.repository_id!r} is not there"
     elif not is_branch and not row.values.get("creates_branch", False):
         yield f"its branch {row.branch!r} is not there"
-    if row.values.get("creates_branch", False) and is_branch:
-        yield f"it would make branch {row.branch!r}, which is there"
     if row.version < 0 or row.started_at <= 0:
         yield f"version is {row.version}, started_at {row.started_at}"
 
