@@ -12,7 +12,8 @@ from sqlglot import exp, parse_one
 
 import anabranch as ab
 from anabranch.engines.duck import DuckEngine
-from anabranch.queries.query import Query
+from anabranch.model.ddl import parse_type
+from anabranch.queries.query import Files, Query, reading_of
 
 SORTED = Query(
     parse_one("SELECT range AS a, hash(range)::VARCHAR AS b FROM range(2000000) ORDER BY b", dialect="duckdb"), {}, {}
@@ -69,4 +70,13 @@ def test_too_little_memory_is_told_as_that(temporary: Path) -> None:
     engine._database.execute("SET memory_limit = '5MB'; SET temp_directory = ''")
     with pytest.raises(ab.Unavailable, match="out of memory"):
         engine.fetch(SORTED)
+    engine.close()
+
+
+def test_a_file_that_goes_while_it_is_read_is_reported_as_collected(tmp_path: Path) -> None:
+    gone = Files((str(tmp_path / "gone.parquet"),), (("id", parse_type("int")),))
+    engine = DuckEngine(1000)
+    with pytest.raises(ab.Unavailable, match=r"gone\.parquet is gone") as refused:
+        engine.fetch(reading_of(gone, ["id"]))
+    assert "longer grace" in str(refused.value.hint)
     engine.close()

@@ -121,6 +121,8 @@ class DuckEngine:
             text = duck_sql(query, places)
             with _planned_quickly(cursor, text):
                 yield cursor, text
+        except duckdb.IOException as error:
+            raise _missing_file(query, places) or _translate(error) from error
         except duckdb.Error as error:
             raise _translate(error) from error
         finally:
@@ -202,6 +204,16 @@ _OWN_WORDS = re.compile(
 
 _ONLY_SPARK = re.compile(r"only Spark computes ([^'\"]*)")
 """What translated queries say about a value that their proof doesn't cover."""
+
+
+def _missing_file(query: Query, places: Mapping[str, str]) -> Unavailable | None:
+    """The error for a file that is gone, although it was there when the query began; None if all are there."""
+    paths = [places.get(uri, uri) for uri in _files(query)]
+    gone = next((path for path in paths if "://" not in path and not Path(path).exists()), None)
+    if gone is None:
+        return None
+    message = f"object file {gone} is gone, which was there when its reading began: gc collected it, or somebody did"
+    return Unavailable(message, hint="do it again, and let gc run with a longer grace", is_collected=True)
 
 
 def _translate(error: duckdb.Error) -> Exception:
