@@ -1,8 +1,8 @@
 """Random histories of several sessions on one store, compared with a model of what each was told.
 
 Each session opens the store by itself, in a thread or a process, and takes random steps: on tables with and without a
-key, their columns, files, facts, jobs, merges, reverts, open commits, resets, gc and verify. Another kind of step is a
-method and a line in `STEPS`. By hand: `python -m tests.repo.concurrent_histories 0:20`.
+key, their columns, files, facts, jobs, pipelines, merges, reverts, open commits, resets, gc and verify. Another kind
+of step is a method and a line in `STEPS`. By hand: `python -m tests.repo.concurrent_histories 0:20`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import anabranch as ab
-from anabranch.model.facts import JOB
+from anabranch import pipelines as dp
+from anabranch.model.facts import JOB, PIPELINE
 from tests.catalog.processes import Child
 from tests.repo.concurrent_model import (
     Change,
@@ -100,6 +101,12 @@ def doubled(shard: Any) -> Iterator[Row]:
 def twice(row: Row) -> Row:
     """What the job makes of a row."""
     return {"id": row["id"], "twice": 2 * (row["a"] or 0)}
+
+
+@dp.materialized_view(key="id", frames="rows")
+def computed(keyed: list[Row]) -> list[Row]:
+    """The table of a pipeline over the table `keyed`."""
+    return [twice(row) for row in keyed]
 
 
 @dataclass
@@ -492,6 +499,16 @@ class Session:
                 made = JobMade(name, "keyed", fact["inputs"]["keyed"]["commit"], twice)
                 self.published(done.commit, "main", job=made)
 
+    def pipeline(self) -> None:
+        """Run a pipeline of one table, which nothing but its runs writes to; one run at a time."""
+        with self.may_be_refused(ab.BranchMoved, ab.MergeConflict, ab.AlreadyExists, ab.Unavailable):
+            done = dp.run(self.repo, dp.pipeline("sums", computed))
+            if done.commit is not None:
+                fact = PIPELINE.value(done.commit.facts)
+                assert fact is not None
+                made = JobMade("computed", "keyed", fact["inputs"]["keyed"], twice, is_whole=True)
+                self.published(done.commit, "main", job=made)
+
     def collect(self) -> None:
         grace = 0 if self.place.collects_at_once else "1h"
         self.repo.gc(grace=grace)
@@ -517,6 +534,7 @@ STEPS = {
     "read": 4,
     "compare": 1,
     "job": 1,
+    "pipeline": 1,
     "collect": 1,
     "verify": 1,
     "optimize": 1,

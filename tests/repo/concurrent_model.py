@@ -112,13 +112,15 @@ class FileGrew:
 
 @dataclass(frozen=True)
 class JobMade:
-    """A table that a job makes from another; it is taken over, and must have what the job made of its input."""
+    """A table that a job or pipeline makes from another; it is taken over, and must have what was made of its input."""
 
     table: str
     source: str
     at: str
     """The commit that the input was read at."""
     made: Callable[[Row], Row]
+    is_whole: bool = False
+    """Whether the table has no other rows."""
 
     def check(self, found: TableModel | None, read: State) -> TableModel:
         there = read.tables.get(self.source)
@@ -126,6 +128,8 @@ class JobMade:
         wrong = [row for row in made if found is None or found.rows.get(row["id"]) != row]
         if found is None or wrong:
             raise Wrong(f"the job made {wrong} from {self.source!r} at {self.at[:10]}, {self.table!r} has {found}")
+        if self.is_whole and len(found.rows) != len(made):
+            raise Wrong(f"only {made} was made from {self.source!r} at {self.at[:10]}, {self.table!r} has {found}")
         return found
 
 
