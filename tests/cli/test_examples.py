@@ -52,6 +52,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 tx.table("orders").update({"price": 10.0 + i}, where=f"id = {1 + i % 2}")
     (root / "plain" / "customers.csv").write_text("id,name\n1,ann\n")
     (root / "plain" / "prices.csv").write_text("id,price\n1,5\n")
+    (root / "plain" / "from_elsewhere.sql").write_text("SELECT status, count(*) AS n FROM orders GROUP BY status")
     for name in ("staged", "merging", "stashed"):
         shutil.copytree(root / "plain", root / name)
     for name in ("staged", "stashed"):
