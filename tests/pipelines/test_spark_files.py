@@ -11,6 +11,7 @@ import anabranch as ab
 from anabranch import pipelines as dp
 from anabranch.jobs.dealt import files
 from anabranch.pipelines.spark_declarations import session_reads
+from tests.spark_jobs import jobs_started
 
 SPEC = """
 name: sales
@@ -57,10 +58,6 @@ def written(folder: Path, python: str = PYTHON, sql: str | None = SQL) -> Path:
     if sql:
         (folder / "p" / "transformations" / "counted.sql").write_text(sql)
     return folder / "p"
-
-
-def jobs_started(spark: Any) -> int:
-    return len(spark.sparkContext.statusTracker().getJobIdsForGroup())
 
 
 @pytest.mark.connect

@@ -212,7 +212,9 @@ def _missing_file(query: Query, places: Mapping[str, str]) -> Unavailable | None
     gone = next((path for path in paths if "://" not in path and not Path(path).exists()), None)
     if gone is None:
         return None
-    message = f"object file {gone} is gone, which was there when its reading began: gc collected it, or somebody did"
+    message = (
+        f"object file {gone} is gone, which was there when its reading began: gc collected it, or somebody removed it"
+    )
     return Unavailable(message, hint="do it again, and let gc run with a longer grace", is_collected=True)
 
 

@@ -16,6 +16,7 @@ from anabranch.engines import spark_sizes
 from anabranch.engines.engine import InPlace
 from anabranch.engines.spark_sizes import in_place
 from anabranch.objects import parquet
+from tests.spark_jobs import jobs_started
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,10 +35,6 @@ def load(repo: ab.Repository, frame: DataFrame, key: Any = "id") -> None:
         tx.create_table("t", frame, key=key)
 
 
-def jobs(spark: SparkSession) -> int:
-    return len(spark.sparkContext.statusTracker().getJobIdsForGroup())
-
-
 def ranges(repo: ab.Repository) -> list[tuple[Any, Any]]:
     return sorted((one["key_low"], one["key_high"]) for one in repo.table("t").layout())
 
@@ -46,9 +43,9 @@ def test_rows_that_lie_by_their_key_are_written_by_one_job_after_a_look_at_the_k
     repo: ab.Repository, spark: SparkSession
 ) -> None:
     rows = spark.range(0, 1000, 1, 4).selectExpr("id", "concat('n', id) AS name")
-    before = jobs(spark)
+    before = jobs_started(spark)
     load(repo, rows)
-    assert jobs(spark) - before == 3, "two for the ends of each partition, one to write"
+    assert jobs_started(spark) - before == 3, "two for the ends of each partition, one to write"
     assert ranges(repo) == [((n,), (n + 249,)) for n in (0, 250, 500, 750)]
     assert repo.table("t").spark().where("name = 'n77'").count() == 1
 
@@ -62,17 +59,17 @@ def test_a_parquet_file_tells_by_its_footer_whether_rows_lie_by_their_key(
     path = tmp_path / "a folder" / "rows 100%.parquet"
     path.parent.mkdir()
     pq.write_table(pa.table({"first": nested, **columns}), path, row_group_size=250)
-    rows, before = spark.read.parquet(str(path)), jobs(spark)
+    rows, before = spark.read.parquet(str(path)), jobs_started(spark)
     told = {name: in_place(rows.selectExpr(f"{name} AS c1", "first"), ["c1"]) for name in columns}
     assert told == {"by": InPlace.SORTED, "turned": InPlace.UNSORTED, "mixed": None}
-    assert jobs(spark) == before
+    assert jobs_started(spark) == before
     load(repo, rows, "by")
-    assert jobs(spark) - before == 1, "it is written, and nothing else"
+    assert jobs_started(spark) - before == 1, "it is written, and nothing else"
     assert [row["by"] for row in repo.table("t").rows()] == ids
-    before = jobs(spark)
+    before = jobs_started(spark)
     for other in ("by % 10 AS c1", "CAST(by AS INT) AS c1"):
         in_place(rows.selectExpr(other), ["c1"])
-    assert jobs(spark) - before == 4, "what is computed is in no footer"
+    assert jobs_started(spark) - before == 4, "what is computed is in no footer"
 
 
 def test_rows_that_ascend_only_where_a_file_begins_are_sorted_all_the_same(
@@ -113,10 +110,10 @@ def test_whether_keys_lie_apart_is_asked_only_where_reading_them_is_cheap(spark:
     assert in_place(rows.selectExpr("id DIV 25 * 25 + (id + 1) % 25 AS id"), ["id"]) is InPlace.UNSORTED
     assert in_place(rows.selectExpr("id DIV 25 AS id", "id AS b"), ["id", "b"]) is InPlace.SORTED
     assert in_place(rows.selectExpr("id DIV 30 AS id", "id AS b"), ["id", "b"]) is None, "b may be in any order"
-    before = jobs(spark)
+    before = jobs_started(spark)
     assert in_place(rows.distinct(), ["id"]) is None
     assert in_place(rows.selectExpr("CAST(id AS DOUBLE) AS id"), ["id"]) is None
-    assert jobs(spark) == before
+    assert jobs_started(spark) == before
 
 
 def test_keys_that_come_twice_are_found_whether_they_meet_in_a_partition_or_at_its_end(
