@@ -267,7 +267,8 @@ class Model:
             self._check_commit(commit)
 
     def _heads(self) -> dict[str, None]:
-        return dict.fromkeys(b.commit for b in self.repo.branches())
+        """The commits that branches show, but for those of runs that met others' changes and published nothing."""
+        return dict.fromkeys(b.commit for b in self.repo.branches() if not b.name.startswith("run/"))
 
     def _walk(self) -> None:
         """Find the state of every commit, parents before children."""
