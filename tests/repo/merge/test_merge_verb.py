@@ -326,6 +326,34 @@ def test_a_merge_whose_target_moved_is_planned_again(repo: ab.Repository, monkey
     assert a_of(repo) == {1: 11, 2: 21, 3: 31}
 
 
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_criss_cross_whose_target_moved_differs_from_theirs_in_what_moved(
+    repo: ab.Repository, monkeypatch: pytest.MonkeyPatch, side: str
+) -> None:
+    """A row that both sides settled alike is decided again, although the way to theirs leaves it out."""
+    from anabranch.repo.merge import merge as verb
+
+    fork(repo, make_t, set_a(1, 11), set_a(1, 12))
+    old_ours = repo.show("ours").hash
+    repo.merge("theirs", into="ours", rules={"*": side})
+    repo.merge(old_ours, into="theirs", rules={"*": "theirs" if side == "ours" else "ours"})
+    act(repo, "theirs", set_a(3, 31))
+    moved: list[str] = []
+    original = verb.publish_merge
+
+    def beside(*args: Any, **named: Any) -> ab.Commit:
+        if not moved:
+            moved.append(act(repo, "ours", set_a(1, 99)).hash)
+        return original(*args, **named)
+
+    monkeypatch.setattr(verb, "publish_merge", beside)
+    made = repo.merge("theirs", into="ours", rules={"*": "ours"}).commit
+    assert made.parents[0] == moved[0]
+    assert a_of(repo) == {1: 99, 2: 20, 3: 31}
+    changes = repo.diff("theirs", "ours")["t"].rows()
+    assert [(row["after"]["id"], row["after"]["a"]) for row in changes] == [(1, 99)]
+
+
 def test_a_merge_whose_target_moved_into_a_conflict_is_refused(
     repo: ab.Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,7 +72,7 @@ class EarlierRows:
         if done is None or not _is_like(done.thing, thing) or _ours(thing).id in gathered.ours.draft.things:
             return None
         moved = _moved(ctx, gathered, done.head, _ours(thing).ids)
-        if moved is None or (moved and not _are_apart(ctx, moved, thing, sides)):
+        if moved is None or (moved and (_decides_more(gathered, thing) or not _are_apart(ctx, moved, thing, sides))):
             return None
         return done.merged
 
@@ -100,6 +100,14 @@ def _moved(ctx: Context, gathered: Gathered, since: Position, ids: Iterable[Thin
         if not is_ancestor(lines, since, head):
             return None
         return paths.layers_along(cx, find_path(lines, since, head), sorted(set(ids)), ctx.known_objects)
+
+
+def _decides_more(gathered: Gathered, thing: ThingMerge) -> bool:
+    """Whether rows that theirs did not touch may be decided, too, so that its changes say too little.
+
+    In a criss-cross these are rows in which the bases differ; of files, those to which a moved file's bytes go.
+    """
+    return len(gathered.bases) > 1 or _ours(thing).kind == "files"
 
 
 def _are_apart(ctx: Context, moved: tuple[Layer, ...], thing: ThingMerge, sides: Sides) -> bool:
