@@ -66,6 +66,15 @@ def finish_it(store: stores.Store, name: str) -> ab.Commit:
         return made
 
 
+def test_the_first_files_of_a_repository_may_be_in_an_open_commit(repo: ab.Repository) -> None:
+    opened = repo.start("main", message="first files")
+    opened.files.put("a", "a")
+    assert only(repo).files.read("a") == b"a"
+    assert repo.verify(deep=True).damages == ()
+    opened.finish()
+    assert repo.files().read("a") == b"a"
+
+
 def test_an_open_commit_survives_its_process_and_is_finished_by_another(
     store: stores.Store, repo: ab.Repository
 ) -> None:

@@ -10,6 +10,7 @@ from anabranch.catalog import tables as t
 from anabranch.catalog.checks.look_ups import LookUps, is_hash, is_id
 from anabranch.catalog.checks.rows import CatalogRow, Companions, refused
 from anabranch.catalog.open_merges import SEQUENCES
+from anabranch.model.files import files_schema
 from anabranch.model.names import check_ref_name
 from anabranch.model.schema import read_schema
 from anabranch.model.tables import Operation, ThingKind
@@ -109,7 +110,7 @@ def _open_entry(known: LookUps, opened: CatalogRow, row: CatalogRow, linked: set
     if row.thing_id == _READS or (isinstance(document, dict) and _READS in document):
         found = _read_tables(row)
     else:
-        found = _document(known, row, linked)
+        found = _document(known, opened, row, linked)
     for what in found:
         yield row.damage(what, replace(_affects(known, opened), table=row.thing_id), _ABORT)
 
@@ -120,7 +121,7 @@ def _read_tables(row: CatalogRow) -> Iterator[str]:
         yield "the tables that it has read can't be read"
 
 
-def _document(known: LookUps, row: CatalogRow, linked: set[str]) -> Iterator[str]:
+def _document(known: LookUps, opened: CatalogRow, row: CatalogRow, linked: set[str]) -> Iterator[str]:
     described: dict[str, Any] = row.document
     wrong = [name for name, kind in _DOCUMENT.items() if not isinstance(described.get(name, ...), kind)]
     if wrong:
@@ -132,12 +133,10 @@ def _document(known: LookUps, row: CatalogRow, linked: set[str]) -> Iterator[str
         yield f"operations are {described['operations']!r}"
     for id_, schema in described["schemas"].items():
         read_schema(id_, schema)
-    if (
-        described["schema"]
-        and described["schema"] not in described["schemas"]
-        and not known.knows_schema(described["schema"])
-    ):
-        yield f"its schema {described['schema']!r} is not there"
+    schema_id = described["schema"]
+    brought = {*described["schemas"], files_schema(opened.repository_id).id}  # The first files bring the tree's schema.
+    if schema_id and schema_id not in brought and not known.knows_schema(schema_id):
+        yield f"its schema {schema_id!r} is not there"
     objects = {o for s in described["statements"] for o in s["objects"]}
     missing = [o for o in sorted(objects - linked) if not known.is_there(t.objects, t.objects.c.id == o)]
     if missing:
