@@ -27,7 +27,7 @@ check: $(READY) ## Check format, lint, types and architecture
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet tests/test_architecture.py
 
-quick: $(READY) ## Run what needs neither Java nor a server: a minute
+quick: $(READY) ## Run what needs neither Java nor a server: a minute and a half
 	$(BIN)/$(PYTEST) --quick $(PYTEST_ARGS)
 
 test: java $(READY) ## Run the tests; in two processes; PYTEST_ARGS="-n 4 -k commit" is handed on
